@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,24 @@ from typing import Protocol
 from agents.models.base import ServerInfo
 
 
+class ServerError(Exception):
+    """A server did not start or cannot be reached; the first line says what, where and what to do.
+
+    Raised while a server is being started or attached to, so before any question begins.
+    """
+
+
 @dataclass(frozen=True)
 class RunningServer:
-    """A server that answers at `base_urls` (OpenAI-compatible, each ending in `/v1`)."""
+    """A server that answers at `base_urls` (OpenAI-compatible, each ending in `/v1`).
+
+    `revive`, where the server is watched: waits until it answers again after a crash, and says
+    whether it does. False means that it is gone for good.
+    """
 
     base_urls: tuple[str, ...]
     info: ServerInfo
+    revive: Callable[[], Awaitable[bool]] | None = None
 
 
 class ServerConfig(Protocol):
