@@ -1,0 +1,98 @@
+"""The child behind `agents.tools.convert`: bytes on standard input, one JSON object on output.
+
+python -m agents.tools.converters {document|image|audio} NAME < FILE
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import sys
+import warnings
+from pathlib import Path, PurePosixPath
+
+from agents.tools.base import ToolError
+
+_MEMORY_BYTES = 8 << 30
+"""Address space; the OCR runtime reserves a few gigabytes of it without using them."""
+
+
+def document(name: str, data: bytes) -> str:
+    """pdf, docx, pptx, html and the like, as Markdown with tables kept."""
+    try:
+        from markitdown import MarkItDown, StreamInfo
+    except ImportError:
+        raise ToolError(_missing(name, "documents")) from None
+    suffix = PurePosixPath(name).suffix.lower()
+    result = MarkItDown(enable_plugins=False).convert_stream(
+        io.BytesIO(data), stream_info=StreamInfo(extension=suffix)
+    )
+    return result.markdown
+
+
+def image(name: str, data: bytes) -> str:
+    """The text in a picture, line by line."""
+    try:
+        from rapidocr_onnxruntime import RapidOCR
+    except ImportError:
+        raise ToolError(_missing(name, "ocr")) from None
+    found, _ = RapidOCR()(data)
+    lines = [str(text) for _, text, _ in found or ()]
+    size = _image_size(data)
+    if not lines:
+        return f"{name}: a picture {size} without readable text."
+    return "\n".join([f"{name}: a picture {size}; its text by OCR:", *lines])
+
+
+def _image_size(data: bytes) -> str:
+    from PIL import Image
+
+    with Image.open(io.BytesIO(data)) as picture:
+        return f"of {picture.width} x {picture.height} pixels"
+
+
+def audio(name: str, data: bytes) -> str:
+    """What is said in a recording. The model is a local folder: nothing is downloaded here."""
+    try:
+        from faster_whisper import WhisperModel
+    except ImportError:
+        raise ToolError(_missing(name, "audio")) from None
+    folder = os.environ.get("WMT_WHISPER_MODEL", "")
+    if not folder or not Path(folder).is_dir():
+        raise ToolError(
+            f"{name} is a recording, and no speech model is there: set WMT_WHISPER_MODEL to the "
+            "folder of a faster-whisper model."
+        )
+    model = WhisperModel(folder, device="cpu", compute_type="int8", local_files_only=True)
+    segments, _ = model.transcribe(io.BytesIO(data))
+    return "\n".join(segment.text.strip() for segment in segments)
+
+
+def _missing(name: str, extra: str) -> str:
+    kind = PurePosixPath(name).suffix.lower() or "this kind"
+    remedy = f"pip install -e '.[{extra}]'"
+    return f"{name} cannot be read here: {kind} needs the extra {extra!r} ({remedy})."
+
+
+def main() -> None:
+    """Convert standard input; whatever the library raises is a fault of the file."""
+    kind, name = sys.argv[1:]
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    warnings.simplefilter("ignore")
+    # The libraries may print; only our one object goes to the real standard output.
+    out, sys.stdout = sys.stdout, sys.stderr
+    converter = {"document": document, "image": image, "audio": audio}[kind]
+    try:
+        reply = {"text": converter(name, sys.stdin.buffer.read())}
+    except ToolError as error:
+        reply = {"error": str(error)}
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reply = {"error": f"{name} is not readable: {reason}"}
+    out.write(json.dumps(reply))
+
+
+if __name__ == "__main__":
+    main()
