@@ -1,0 +1,89 @@
+"""The agent's prompts: Jinja2 templates in this folder, undefined names are errors.
+
+A system message that is fixed for a question, and one user message a step: the memory's working
+context, notices about the step before, and a line that asks for the next step.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from agents.prompts.examples import worked_examples
+from agents.schema import FINAL_ANSWER
+from agents.tools.base import Tool
+from wmt.grammar import quote
+
+__all__ = ["question_text", "system_prompt", "user_prompt", "worked_examples"]
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=PackageLoader("agents", "prompts"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        keep_trailing_newline=False,
+    )
+    return environment.get_template(name)
+
+
+def question_text(question: str, files: Sequence[str] = ()) -> str:
+    """The question as the memory keeps it: with the names of its attached files."""
+    if not files:
+        return question
+    return f"{question}\n\nAttached files: {', '.join(files)}"
+
+
+def system_prompt(
+    tools: Sequence[Tool], answer_instructions: str, *, examples: int = 0, plain_text: bool = False
+) -> str:
+    """Instructions, tools, answer instructions, worked examples."""
+    return _template("system.j2").render(
+        tools=[
+            {
+                "name": tool.name,
+                "description": " ".join(tool.description.split()),
+                "arguments": _signature(tool.parameters),
+            }
+            for tool in tools
+        ],
+        final=FINAL_ANSWER,
+        answer_instructions=answer_instructions.strip(),
+        examples=worked_examples({tool.name for tool in tools}, examples, plain_text=plain_text),
+        plain_text=plain_text,
+    )
+
+
+def user_prompt(context: str, notices: Sequence[str], *, step: int, last_step: int) -> str:
+    """What changes with every step."""
+    return _template("user.j2").render(
+        context=context.rstrip("\n") + "\n",
+        notices=quote("\n".join(notices)),
+        step=step,
+        last_step=last_step,
+        final=FINAL_ANSWER,
+    )
+
+
+def _signature(schema: dict[str, Any]) -> str:
+    """A schema of parameters in one line: `{"query": string, "page": integer (optional)}`."""
+    required = schema.get("required", [])
+    parts = []
+    for name, item in schema.get("properties", {}).items():
+        kind = " or ".join(map(json.dumps, item["enum"])) if "enum" in item else _kind(item)
+        optional = "" if name in required else " (optional)"
+        note = f", {item['description'].rstrip('.')}" if item.get("description") else ""
+        parts.append(f'"{name}": {kind}{optional}{note}')
+    return "{" + "; ".join(parts) + "}"
+
+
+def _kind(item: dict[str, Any]) -> str:
+    kind = item.get("type", "any")
+    if kind == "array":
+        return f"list of {_kind(item.get('items', {}))}"
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
