@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,12 +31,23 @@ class ItemResult:
     trace: Sequence[dict[str, Any]]
 
 
+def hash_ids(ids: Iterable[str]) -> str:
+    """SHA-256 (16 hex digits) of a set of ids, whatever their order."""
+    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
+
+
 class Study(Protocol):
-    """A set of items in a fixed order."""
+    """A set of items in a fixed order.
+
+    `full_size` and `ids_hash` (see `hash_ids`) are those of the uncut set, so that a cut can never
+    pass for it. `uses_web` says whether its tools can reach the web.
+    """
 
     name: str
     revision: str
     full_size: int
+    ids_hash: str
+    uses_web: bool
     row_type: type[RowBase]
 
     def item_ids(self) -> Sequence[str]:
@@ -44,4 +56,18 @@ class Study(Protocol):
 
     async def run(self, item_id: str, cell: CellContext) -> ItemResult:
         """Run one item. A dead server or a bad reply is a row with its status; a bug raises."""
+        ...
+
+
+class StudyConfig(Protocol):
+    """A validated `configs/dataset/NAME.yaml`; `agent` and `tools` are other groups'."""
+
+    name: str
+
+    def preflight(self) -> list[str]:
+        """One line per thing that is missing, with the remedy."""
+        ...
+
+    def study(self, agent: Any, tools: Any) -> Study:
+        """Read or generate the data; raises `benchmarks.errors.SetupError`."""
         ...

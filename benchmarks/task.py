@@ -23,17 +23,15 @@ class Task:
 class Benchmark(Protocol):
     """A set of tasks with its tools and its scorer.
 
-    `revision` pins the data; `full_size` is the number of questions of the uncut set, so that a cut
-    can never pass for it. `tasks` come in a fixed order.
+    `revision` pins the data. `tasks` come in a fixed order.
     """
 
     name: str
     revision: str
-    full_size: int
     answer_instructions: str
 
     def tasks(self) -> Sequence[Task]:
-        """The questions, after any cut, in a fixed order."""
+        """All questions of the set, in a fixed order; `dataset.limit` and the like cut later."""
         ...
 
     def tools(self, task: Task) -> Sequence[Tool]:
@@ -42,18 +40,4 @@ class Benchmark(Protocol):
 
     def score(self, task: Task, answer: str | None) -> float:
         """1.0 for a right answer, else 0.0; None is scored, not skipped."""
-        ...
-
-
-class DatasetConfig(Protocol):
-    """A validated `configs/dataset/NAME.yaml`."""
-
-    name: str
-
-    def preflight(self) -> list[str]:
-        """One line per thing that is missing, with the remedy."""
-        ...
-
-    def load(self) -> Benchmark:
-        """Read or generate the data."""
         ...

@@ -1,0 +1,69 @@
+"""Hydra's own command line: sweeps (`-m`) with their launchers, `--cfg job`, `--help`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import hydra
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+
+from benchmarks.composition import CONFIGS, compose, failure, rewritten
+
+_MULTIRUN = ("-m", "--multirun")
+
+
+def hydra_arguments(arguments: Sequence[str]) -> bool:
+    """Whether a command line has flags, which are Hydra's to read."""
+    return any(argument.startswith("-") for argument in arguments)
+
+
+def by_hydra(arguments: Sequence[str], job: Callable[[list[str]], int]) -> int:
+    """Let Hydra run `job` once per combination, in this process or by its launcher.
+
+    Every combination is validated before the first is launched, so that a mistake is one line here
+    and not a failed job elsewhere. Raises `SetupError`.
+    """
+    overrides = [rewritten(item) for item in arguments if not item.startswith("-")]
+    flags = [item for item in arguments if item.startswith("-")]
+    if any(flag in _MULTIRUN for flag in flags):
+        for combination in combinations(overrides):
+            compose(combination)
+
+    def task(_: DictConfig) -> None:
+        code = job(list(HydraConfig.get().overrides.task))
+        if code:
+            sys.exit(code)
+
+    sys.argv = [sys.argv[0], *flags, *overrides]
+    hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="config")(task)()
+    return 0
+
+
+def combinations(overrides: Sequence[str]) -> list[list[str]]:
+    """The jobs of a sweep: the grid's own parameters first, the command line's over them."""
+    try:
+        parsed = OverridesParser.create().parse_overrides(list(overrides))
+        fixed = [str(o.input_line) for o in parsed if not o.is_sweep_override()]
+        with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+            config = hydra_compose("config", overrides=fixed, return_hydra_config=True)
+        params = OmegaConf.to_container(
+            OmegaConf.select(config, "hydra.sweeper.params") or OmegaConf.create({})
+        )
+        assert isinstance(params, dict)
+        grid = [rewritten(f"{key}={value}") for key, value in params.items()]  # type: ignore[str-bytes-safe]
+        swept = OverridesParser.create().parse_overrides([*grid, *overrides])
+        batches = BasicSweeper.split_arguments(swept, max_batch_size=None)
+    except HydraException as error:
+        raise failure(error) from None
+    return [
+        [item for item in job if not item.lstrip("+").startswith("hydra")]
+        for batch in batches
+        for job in batch
+    ]
