@@ -1,11 +1,12 @@
 """Run a server so that it cannot outlive the process that wanted it.
 
-    python guard.py LOGFILE GRACE_SECONDS COMMAND...
+    python guard.py LOGFILE GRACE_SECONDS SCRATCH COMMAND...
 
 The parent holds the write end of this process's standard input. When it closes it, or dies in any
 way, even by SIGKILL, the end of file is seen here and the server's whole process group is stopped:
 SIGTERM, `GRACE_SECONDS`, SIGKILL. Exits with the server's exit code (128 + N for a signal N) once
-none of its processes is left. Standard library only, so that it starts in an instant.
+none of its processes is left and the folder SCRATCH, which it made for it, is removed. Standard
+library only, so that it starts in an instant.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import ctypes
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,7 +68,7 @@ def _stop_group(server: subprocess.Popen[bytes], grace: float) -> None:
             time.sleep(0.05)
 
 
-def main(log: Path, grace: float, command: list[str]) -> int:
+def main(log: Path, grace: float, scratch: Path, command: list[str]) -> int:
     """Start `command`, wait for its end or for the parent's, and leave nothing behind."""
     stop = False
 
@@ -77,6 +79,7 @@ def main(log: Path, grace: float, command: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, ask_to_stop)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    scratch.mkdir(mode=0o700, exist_ok=True)
     with log.open("ab") as out:
         server = subprocess.Popen(
             command,
@@ -89,6 +92,7 @@ def main(log: Path, grace: float, command: list[str]) -> int:
     while server.poll() is None and not stop and not _parent_gone():
         pass
     _stop_group(server, grace)
+    shutil.rmtree(scratch, ignore_errors=True)
     code = server.returncode
     if code is None:
         return 1
@@ -96,4 +100,4 @@ def main(log: Path, grace: float, command: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]))
+    sys.exit(main(Path(sys.argv[1]), float(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]))

@@ -37,9 +37,17 @@ class GuardedProcess:
 
     @classmethod
     async def start(
-        cls, command: Sequence[str], log: Path, env: Mapping[str, str], grace: float = 10.0
+        cls,
+        command: Sequence[str],
+        log: Path,
+        scratch: Path,
+        env: Mapping[str, str],
+        grace: float = 10.0,
     ) -> GuardedProcess:
-        """Start `command`, its output appended to `log`. `grace` seconds pass from TERM to KILL."""
+        """Start `command`, its output appended to `log`.
+
+        `scratch` is made for it and removed after it. `grace` seconds pass from TERM to KILL.
+        """
         log.parent.mkdir(parents=True, exist_ok=True)
         guard = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -47,6 +55,7 @@ class GuardedProcess:
             str(_GUARD),
             str(log),
             str(grace),
+            str(scratch),
             *command,
             stdin=asyncio.subprocess.PIPE,
             env=dict(env),

@@ -19,7 +19,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+import uuid
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -35,7 +36,7 @@ _log = logging.getLogger(__name__)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _POLL_SECONDS = 0.5
 _TAIL_LINES = 12
-_MAX_SCRATCH_PATH = 60  # vLLM puts Unix sockets in it, whose paths may have 107 characters
+_MAX_SCRATCH_PATH = 40  # Unix sockets go below it, whose paths may have 107 characters
 
 
 class VllmServer(BaseModel):
@@ -148,8 +149,8 @@ class VllmServer(BaseModel):
     @contextlib.asynccontextmanager
     async def running(self, log_dir: Path) -> AsyncIterator[RunningServer]:
         """Start it and wait until it answers, or raise `ServerError`; stop it on exit."""
-        with reserved_port() as port, _scratch_folder() as scratch:
-            supervisor = _Supervisor(self, port, self.environment(scratch), log_dir / "vllm.log")
+        with reserved_port() as port:
+            supervisor = _Supervisor(self, port, log_dir / "vllm.log")
             try:
                 await supervisor.start()
                 watcher = asyncio.create_task(supervisor.watch())
@@ -184,9 +185,9 @@ class VllmServer(BaseModel):
 class _Supervisor:
     """One server's life: start, watch with bounded restarts, stop."""
 
-    def __init__(self, config: VllmServer, port: int, env: dict[str, str], log: Path) -> None:
+    def __init__(self, config: VllmServer, port: int, log: Path) -> None:
         self._config = config
-        self._env = env
+        self._scratch = _scratch_name()
         self._log_file = log
         self._command = config.command(port)
         self._process: GuardedProcess | None = None
@@ -198,7 +199,9 @@ class _Supervisor:
         """Start the process and wait for `/health`; `ServerError` says why it did not come up."""
         offset = self._log_file.stat().st_size if self._log_file.exists() else 0
         begin = time.monotonic()
-        self._process = await GuardedProcess.start(self._command, self._log_file, self._env)
+        self._process = await GuardedProcess.start(
+            self._command, self._log_file, self._scratch, self._config.environment(self._scratch)
+        )
         while self._process.exit_code is None:
             if await self._healthy():
                 return
@@ -270,15 +273,12 @@ class _Supervisor:
         )
 
 
-@contextlib.contextmanager
-def _scratch_folder() -> Iterator[Path]:
-    parent = tempfile.gettempdir()
-    if len(parent) > _MAX_SCRATCH_PATH - 20:
-        parent = "/tmp"
-    with tempfile.TemporaryDirectory(
-        prefix="wmt-vllm-", dir=parent, ignore_cleanup_errors=True
-    ) as folder:
-        yield Path(folder)
+def _scratch_name() -> Path:
+    """A path that nobody uses, short enough for Unix sockets in it."""
+    parent = Path(tempfile.gettempdir())
+    if len(str(parent)) > _MAX_SCRATCH_PATH:
+        parent = Path("/tmp")
+    return parent / f"wmt-vllm-{uuid.uuid4().hex[:12]}"
 
 
 def _gpu_driver() -> bool:
