@@ -1,0 +1,1 @@
+"""Shared code of `scripts.tables`, `scripts.claims` and `scripts.figures`."""
