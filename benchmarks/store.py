@@ -181,9 +181,9 @@ def _atomic(path: Path, data: bytes) -> None:
 
 def trace_name(task_id: str) -> str:
     """A file name for any task id; ids that are not plain get a hash, so that none collide."""
-    plain = re.sub(r"[^A-Za-z0-9_-]", "_", task_id)[:80]
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", task_id)[:80] or "_"
     if plain != task_id:
-        plain += "-" + hashlib.sha256(task_id.encode()).hexdigest()[:8]
+        plain += "-" + hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain}.jsonl.gz"
 
 
