@@ -1,0 +1,232 @@
+"""Client of every OpenAI-compatible server: vLLM, llama.cpp, or somebody else's."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agents.models.endpoints import Endpoints
+from agents.models.quirks import Quirks
+from agents.models.tokens import Refused, TokenCounter, open_counter
+from agents.salvage import clean_text
+from wmt.chat import ChatError, ChatRequest, Completion, ContextOverflow, Message, Usage
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+REVIVALS = 2
+"""How often a request may wait for a server that is being restarted."""
+
+LONGEST_WAIT = 30.0
+"""Seconds; caps the growing waits between attempts and what a server asks for."""
+
+
+@dataclass(frozen=True)
+class ClientSettings:
+    """What a request carries and how failures are met; times in seconds."""
+
+    model: str
+    temperature: float = 0.0
+    top_p: float | None = None
+    seed: int | None = None
+    structured_output: bool = True
+    vision: bool = False
+    quirks: Quirks = field(default_factory=Quirks)
+    extra_body: dict[str, Any] = field(default_factory=dict)
+    request_seconds: float = 600.0
+    retries: int = 4
+    retry_seconds: float = 0.5
+    cool_down_seconds: float = 10.0
+
+
+class _RetryableError(Exception):
+    """Worth another attempt; `unreachable` if nothing answered at all."""
+
+    def __init__(self, message: str, *, unreachable: bool = False, wait: float = 0.0) -> None:
+        super().__init__(message)
+        self.unreachable, self.wait = unreachable, wait
+
+
+class OpenAIChat:
+    """A `ChatModel` behind one or more servers. Use as `async with OpenAIChat(...) as chat`."""
+
+    def __init__(
+        self,
+        name: str,
+        base_urls: Sequence[str],
+        settings: ClientSettings,
+        *,
+        context_window: int,
+        api_key: str = "none",
+        tokenizer: str | None = None,
+        revive: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        self.name, self.context_window = name, context_window
+        self.structured_output = settings.structured_output
+        self._settings, self._tokenizer, self._revive = settings, tokenizer, revive
+        self._urls, self._api_key = tuple(base_urls), api_key
+        self._endpoints = Endpoints(self._urls, settings.cool_down_seconds)
+        self._clients: dict[str, AsyncOpenAI] = {}
+        self._tokens: TokenCounter | None = None
+
+    async def __aenter__(self) -> OpenAIChat:
+        from openai import AsyncOpenAI  # three quarters of a second: only where a server is used
+
+        for url in self._urls:
+            self._clients[url] = AsyncOpenAI(
+                base_url=url,
+                api_key=self._api_key,
+                max_retries=0,  # ours move on to another endpoint
+                timeout=self._settings.request_seconds,
+            )
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        for client in self._clients.values():
+            await client.close()
+        self._clients.clear()
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """One chat completion; `ChatError` once the retries are used up."""
+        started = time.perf_counter()
+        answer = await self._post("/chat/completions", self._body(request))
+        latency = time.perf_counter() - started
+        try:
+            choice = answer["choices"][0]
+            message = choice["message"]
+            text = message.get("content") or ""
+            reasoning = message.get("reasoning_content") or message.get("reasoning") or ""
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise ChatError(f"{self.name}: the server answered without a choice") from None
+        usage = _usage(answer.get("usage")) or await self._counted(request, text + reasoning)
+        finish = choice.get("finish_reason") or "stop"
+        return Completion(text, finish, usage, latency, reasoning)
+
+    async def count_tokens(self, text: str) -> int:
+        """Tokens of `text` by the best tokenizer at hand; counts are cached."""
+        if self._tokens is None:
+            self._tokens = await open_counter(
+                self._post_root, self._settings.model, self._tokenizer
+            )
+        return await self._tokens.count(clean_text(text)[0])
+
+    async def _counted(self, request: ChatRequest, reply: str) -> Usage:
+        counts = [await self.count_tokens(message.content) for message in request.messages]
+        return Usage(sum(counts), await self.count_tokens(reply), estimated=True)
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        settings = self._settings
+        temperature, seed = request.temperature, request.seed
+        body: dict[str, Any] = {
+            "model": settings.model,
+            "messages": [
+                _message(message, settings.vision)
+                for message in settings.quirks.apply(request.messages)
+            ],
+            "max_tokens": request.max_tokens,
+            "temperature": settings.temperature if temperature is None else temperature,
+            "top_p": settings.top_p,
+            "seed": settings.seed if seed is None else seed,
+        }
+        body = {key: value for key, value in body.items() if value is not None}
+        if request.json_schema is not None and settings.structured_output:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": request.role, "schema": request.json_schema},
+            }
+        return {**body, **settings.quirks.extra_body(), **settings.extra_body}
+
+    async def _post_root(self, path: str, body: dict[str, Any]) -> Any:
+        return await self._post(path, body, root=True)
+
+    async def _post(self, path: str, body: dict[str, Any], *, root: bool = False) -> Any:
+        """POST with bounded retries, each at the endpoint that is then the best."""
+        revivals = attempt = 0
+        while True:
+            try:
+                return await self._attempt(path, body, root)
+            except _RetryableError as failure:
+                if failure.unreachable and self._revive is not None and revivals < REVIVALS:
+                    revivals += 1
+                    if await self._revive():
+                        continue
+                if attempt >= self._settings.retries:
+                    raise ChatError(f"{self.name}: {failure}") from None
+                wait = max(failure.wait, self._settings.retry_seconds * 2**attempt)
+            attempt += 1
+            await asyncio.sleep(min(wait, LONGEST_WAIT))
+
+    async def _attempt(self, path: str, body: dict[str, Any], root: bool) -> Any:
+        import openai
+
+        with self._endpoints.use() as endpoint:
+            base = endpoint.url
+            url = base.rstrip("/").removesuffix("/v1") + path if root else path
+            try:
+                answer = await self._clients[base].post(url, cast_to=object, body=body)
+            except openai.APITimeoutError:
+                self._endpoints.failed(endpoint)
+                seconds = self._settings.request_seconds
+                raise _RetryableError(f"no answer from {base} in {seconds:g} s") from None
+            except openai.APIConnectionError as error:
+                self._endpoints.failed(endpoint)
+                said = f"nothing answers at {base} ({type(error.__cause__ or error).__name__})"
+                raise _RetryableError(said, unreachable=True) from None
+            except openai.APIStatusError as error:
+                status, said = error.status_code, _one_line(error.message)
+                if status >= 500:
+                    self._endpoints.failed(endpoint)
+                if status in (408, 409, 429) or status >= 500:
+                    wait = _seconds(error.response.headers.get("retry-after"))
+                    raise _RetryableError(f"{base} answered {said}", wait=wait) from None
+                if status in (400, 413) and _overlong(said):
+                    raise ContextOverflow(f"{self.name}: {said}") from None
+                raise Refused(f"{self.name}: {base} answered {said}") from None
+            except (ValueError, openai.APIError) as error:  # half an answer, or none in JSON
+                self._endpoints.failed(endpoint)
+                said = f"an answer that cannot be read from {base}: {_one_line(str(error))}"
+                raise _RetryableError(said) from None
+            self._endpoints.answered(endpoint)
+            return answer
+
+
+def _message(message: Message, vision: bool) -> dict[str, Any]:
+    text, _ = clean_text(message.content)
+    if not (vision and message.images):
+        return {"role": message.role, "content": text}
+    images = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
+    return {"role": message.role, "content": [{"type": "text", "text": text}, *images]}
+
+
+def _usage(usage: Any) -> Usage | None:
+    """Usage as the server reports it; None where it reports none."""
+    if not isinstance(usage, dict) or usage.get("prompt_tokens") is None:
+        return None
+    details = usage.get("prompt_tokens_details") or {}
+    return Usage(
+        prompt=int(usage["prompt_tokens"]),
+        completion=int(usage.get("completion_tokens") or 0),
+        cached=int(details.get("cached_tokens") or 0),
+    )
+
+
+def _overlong(message: str) -> bool:
+    lowered = message.lower()
+    return "context" in lowered and any(
+        word in lowered for word in ("length", "exceed", "size", "window", "too long", "maximum")
+    )
+
+
+def _seconds(header: str | None) -> float:
+    try:
+        return max(0.0, float(header or 0.0))
+    except ValueError:
+        return 0.0
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 300 else line[:300] + "..."
