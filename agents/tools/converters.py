@@ -1,6 +1,6 @@
 """The child behind `agents.tools.convert`: bytes on standard input, one JSON object on output.
 
-python -m agents.tools.converters {document|image|audio} NAME < FILE
+python -m agents.tools.converters KIND NAME < FILE
 """
 
 from __future__ import annotations
@@ -30,6 +30,42 @@ def document(name: str, data: bytes) -> str:
         io.BytesIO(data), stream_info=StreamInfo(extension=suffix)
     )
     return result.markdown
+
+
+def page(name: str, data: bytes, links: bool = False) -> str:
+    """The readable part of an HTML page as Markdown; all of its text if no part stands out."""
+    try:
+        import trafilatura
+    except ImportError:
+        raise ToolError(_missing(name, "web")) from None
+    html = data.decode("utf-8")
+    text = trafilatura.extract(
+        html,
+        output_format="markdown",
+        include_tables=True,
+        include_links=links,
+        favor_recall=True,
+        with_metadata=False,
+    )
+    return text or trafilatura.html2txt(html) or ""
+
+
+def page_links(name: str, data: bytes) -> str:
+    """As `page`, with the targets of its links."""
+    return page(name, data, links=True)
+
+
+def pdf(name: str, data: bytes) -> str:
+    """The text layer of a PDF, page by page."""
+    try:
+        from pypdf import PdfReader
+    except ImportError:
+        raise ToolError(_missing(name, "web")) from None
+    sheets = PdfReader(io.BytesIO(data)).pages
+    texts = [f"Page {number}:\n{sheet.extract_text()}" for number, sheet in enumerate(sheets, 1)]
+    if all(text.endswith(":\n") for text in texts):
+        raise ToolError(f"{name} is a PDF without a text layer (a scan).")
+    return "\n".join(texts)
 
 
 def image(name: str, data: bytes) -> str:
@@ -76,6 +112,16 @@ def _missing(name: str, extra: str) -> str:
     return f"{name} cannot be read here: {kind} needs the extra {extra!r} ({remedy})."
 
 
+_CONVERTERS = {
+    "document": document,
+    "page": page,
+    "page-links": page_links,
+    "pdf": pdf,
+    "image": image,
+    "audio": audio,
+}
+
+
 def main() -> None:
     """Convert standard input; whatever the library raises is a fault of the file."""
     kind, name = sys.argv[1:]
@@ -83,7 +129,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     # The libraries may print; only our one object goes to the real standard output.
     out, sys.stdout = sys.stdout, sys.stderr
-    converter = {"document": document, "image": image, "audio": audio}[kind]
+    converter = _CONVERTERS[kind]
     try:
         reply = {"text": converter(name, sys.stdin.buffer.read())}
     except ToolError as error:

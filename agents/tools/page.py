@@ -1,0 +1,156 @@
+"""`read_page`: a web page or an online PDF as text, in parts, with a find argument."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urldefrag
+
+from agents.tools.arguments import refuse_unknown, schema, text_argument, whole_argument
+from agents.tools.base import ToolError, ToolResult
+from agents.tools.cassette import Web
+from agents.tools.contamination import ContaminationGuard
+from agents.tools.convert import convert
+from agents.tools.fetch import Fetcher, LastingError, Page, PageConfig
+from agents.tools.textfiles import decode, render_csv
+from agents.tools.tokens import Parts
+
+CONTEXT_LINES = 1
+"""Lines shown around a line that `find` hits."""
+
+
+class ReadPage:
+    """The tool. What a page said is kept for the question, so parts of it do not ask again."""
+
+    name = "read_page"
+    description = "Read a web page or online PDF as text."
+    parameters: dict[str, Any] = schema(
+        ("url",),
+        url=("string", "http or https address"),
+        part=("integer", "which part of a long page, from 1"),
+        find=("string", "show only the lines around these words"),
+    )
+
+    def __init__(
+        self,
+        web: Web,
+        guard: ContaminationGuard,
+        *,
+        config: PageConfig | None = None,
+        result_tokens: int = 2000,
+        fetcher: Fetcher | None = None,
+    ) -> None:
+        self._web = web
+        self._guard = guard
+        self._config = config or PageConfig()
+        self._result_tokens = result_tokens
+        self._fetcher = fetcher or Fetcher(self._config)
+        self._pages: dict[str, dict[str, str]] = {}
+        self.contaminated_dropped = 0
+
+    async def call(self, arguments: dict[str, Any]) -> ToolResult:
+        """Show one part of a page, or of what `find` hits in it; raises `ToolError`."""
+        refuse_unknown(arguments, self.parameters)
+        url = _canonical(text_argument(arguments, "url"))
+        part = whole_argument(arguments, "part", 1)
+        find = text_argument(arguments, "find", "").strip()
+        text = await self._text(url)
+        if find:
+            text = _around(text, find)
+        if not text.strip():
+            nothing = f"{find!r} is not on the page." if find else "The page holds no text."
+            return ToolResult(nothing, ok=False)
+        return ToolResult(Parts.of(text, self._result_tokens).show(part))
+
+    async def _text(self, url: str) -> str:
+        if self._guard.bars_address(url):
+            raise self._barred(url)
+        if url not in self._pages:
+            asked = {"url": url, "links": self._config.links}
+            self._pages[url] = await self._web.ask(self.name, asked, lambda: self._live(url))
+        page = self._pages[url]
+        if self._guard.bars_address(page["url"]) or self._guard.bars_text(page["text"]):
+            raise self._barred(url)
+        return page["text"]
+
+    def _barred(self, url: str) -> ToolError:
+        self.contaminated_dropped += 1
+        return ToolError(f"{url} is closed in this benchmark; use another source.")
+
+    async def _live(self, url: str) -> dict[str, str]:
+        page = await self._fetcher.get(url)
+        return {"url": page.url, "text": await self._extract(page)}
+
+    async def _extract(self, page: Page) -> str:
+        """The text of what came, by its media type."""
+        seconds = self._config.seconds
+        kind = page.media_type
+        name = page.url
+        if kind == "application/pdf" or page.body.startswith(b"%PDF-"):
+            return await convert("pdf", name, page.body, seconds)
+        if kind in ("text/html", "application/xhtml+xml", ""):
+            html = _decode(page).encode()
+            return await convert(
+                "page-links" if self._config.links else "page", name, html, seconds
+            )
+        if kind == "text/csv":
+            return render_csv(name, _decode(page).encode())
+        if kind.startswith("text/") or kind.endswith(("json", "xml", "javascript")):
+            return _decode(page)
+        raise LastingError(f"{name} is {kind}, not a page of text.")
+
+
+def _canonical(url: str) -> str:
+    """The address without its fragment, so that one page has one record."""
+    address = urldefrag(url.strip().strip("<>\"'")).url
+    if "://" not in address:
+        address = f"https://{address}"
+    if not address.lower().startswith(("http://", "https://")):
+        raise ToolError(f"Only http and https pages can be read, not {address[:200]}.")
+    return address
+
+
+def _decode(page: Page) -> str:
+    """Text by the charset that was announced, unless the bytes say otherwise."""
+    charset = page.charset
+    if charset is None and b"<meta" in page.body[:4096].lower():
+        charset = _declared(page.body[:4096])
+    text = decode(page.body)
+    if charset is None or page.body.startswith(b"\xef\xbb\xbf"):
+        return text
+    try:
+        return page.body.decode(charset)
+    except (LookupError, UnicodeDecodeError):
+        return text
+
+
+def _declared(head: bytes) -> str | None:
+    """The charset in an HTML head."""
+    _, found, rest = head.lower().partition(b"charset=")
+    name = rest.lstrip(b"\"' ")[:40]
+    for end in b"\"' ;/>":
+        name = name.split(bytes([end]))[0]
+    return name.decode("ascii", "ignore") if found and name else None
+
+
+def _around(text: str, find: str) -> str:
+    """The lines that hold `find` in any case, or else all of its words, with their neighbours."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    sought = " ".join(find.lower().split())
+    flat = [" ".join(line.lower().split()) for line in lines]
+    hits = [at for at, line in enumerate(flat) if sought in line]
+    if not hits:
+        words = sought.split()
+        hits = [at for at, line in enumerate(flat) if all(word in line for word in words)]
+    shown = sorted(
+        {
+            near
+            for at in hits
+            for near in range(max(0, at - CONTEXT_LINES), min(len(lines), at + CONTEXT_LINES + 1))
+        }
+    )
+    pieces: list[str] = []
+    for position, at in enumerate(shown):
+        if position and at > shown[position - 1] + 1:
+            pieces.append("...")
+        pieces.append(lines[at])
+    return "\n".join(pieces)
