@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agents.tools.base import ToolError
-from agents.tools.fetch import LastingError
 
 WebMode = Literal["live", "record", "replay", "off"]
 _LASTING = "error"
+
+
+class LastingError(ToolError):
+    """A failure that the page would give again tomorrow: recorded as an answer is."""
 
 
 class Web:

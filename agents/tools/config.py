@@ -13,9 +13,8 @@ from agents.tools.base import Tool
 from agents.tools.calculator import Calculator
 from agents.tools.cassette import Web, WebMode, check, content_hash
 from agents.tools.contamination import ContaminationConfig, ContaminationGuard
-from agents.tools.fetch import PageConfig
 from agents.tools.files import FilesConfig, ReadFile
-from agents.tools.page import ReadPage
+from agents.tools.page import PageConfig, ReadPage
 from agents.tools.python import PythonConfig, RunPython, why_not_isolated
 from agents.tools.search import Search, SearchConfig
 
@@ -23,8 +22,8 @@ from agents.tools.search import Search, SearchConfig
 class ToolsConfig(BaseModel):
     """The same tools for every memory, so that only the memory differs.
 
-    `web` is `live`, `record` (into `cassette`), `replay` (from it, without network) or `off` (no web
-    tools). `result_tokens` caps every result; `vision` hands images on instead of reading them.
+    `web` is `live`, `record` (into `cassette`), `replay` (from it, without network) or `off` (no
+    web tools). `result_tokens` caps every result; `vision` hands images on instead of reading them.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -87,13 +86,13 @@ class ToolsConfig(BaseModel):
             lines.append(f"tools.cassette: {wrong}")
         if self.python.enabled and not self.python.unsafe and (why := why_not_isolated()):
             lines.append(
-                f"tools.python: this machine cannot isolate code ({why}); allow user namespaces, or "
-                "set tools.python.enabled=false, or tools.python.unsafe=true on a throw-away machine"
+                f"tools.python: this machine cannot isolate code ({why}); allow user namespaces "
+                "or set tools.python.enabled=false; tools.python.unsafe=true runs it unprotected"
             )
         return lines
 
     def _packages(self) -> list[tuple[str, str]]:
         packages = [("markitdown", "documents")]
         if self.web in ("live", "record"):
-            packages += [("ddgs", "web"), ("trafilatura", "web"), ("pypdf", "web")]
+            packages += [(name, "web") for name in ("ddgs", "httpx", "trafilatura", "pypdf")]
         return packages

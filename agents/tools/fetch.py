@@ -10,42 +10,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import httpx
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    IPvAnyNetwork,
-    NonNegativeInt,
-    PositiveFloat,
-    PositiveInt,
-)
 
 from agents.tools.addresses import AddressPolicy, PinnedTransport, Resolver, resolve
 from agents.tools.base import ToolError
+from agents.tools.cassette import LastingError
+from agents.tools.page import PageConfig
 
 Pause = Callable[[float], Awaitable[None]]
-
-
-class PageConfig(BaseModel):
-    """Limits of `read_page`: seconds for everything, bytes after unpacking, waits when limited.
-
-    `allowed_networks` opens ranges that are refused otherwise, such as an intranet's.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    seconds: PositiveFloat = 30.0
-    max_bytes: PositiveInt = 10_000_000
-    max_redirects: NonNegativeInt = 5
-    retries: NonNegativeInt = 2
-    max_wait_seconds: float = Field(10.0, ge=0)
-    links: bool = False
-    user_agent: str = "Mozilla/5.0 (compatible; research agent)"
-    allowed_networks: tuple[IPvAnyNetwork, ...] = ()
-
-
-class LastingError(ToolError):
-    """A failure that the page would give again tomorrow: recorded as an answer is."""
 
 
 @dataclass(frozen=True)

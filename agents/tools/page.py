@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
 
 from agents.tools.arguments import refuse_unknown, schema, text_argument, whole_argument
 from agents.tools.base import ToolError, ToolResult
-from agents.tools.cassette import Web
+from agents.tools.cassette import LastingError, Web
 from agents.tools.contamination import ContaminationGuard
 from agents.tools.convert import convert
-from agents.tools.fetch import Fetcher, LastingError, Page, PageConfig
 from agents.tools.textfiles import decode, render_csv
 from agents.tools.tokens import Parts
 
+if TYPE_CHECKING:
+    from agents.tools.fetch import Fetcher, Page
+
 CONTEXT_LINES = 1
 """Lines shown around a line that `find` hits."""
+
+
+class PageConfig(BaseModel):
+    """Limits of `read_page`: seconds for everything, bytes after unpacking, waits when limited.
+
+    `allowed_networks` opens ranges that are refused otherwise, such as an intranet's.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seconds: PositiveFloat = 30.0
+    max_bytes: PositiveInt = 10_000_000
+    max_redirects: NonNegativeInt = 5
+    retries: NonNegativeInt = 2
+    max_wait_seconds: float = Field(10.0, ge=0)
+    links: bool = False
+    user_agent: str = "Mozilla/5.0 (compatible; research agent)"
+    allowed_networks: tuple[IPvAnyNetwork, ...] = ()
 
 
 class ReadPage:
@@ -43,7 +73,7 @@ class ReadPage:
         self._guard = guard
         self._config = config or PageConfig()
         self._result_tokens = result_tokens
-        self._fetcher = fetcher or Fetcher(self._config)
+        self._fetcher = fetcher
         self._pages: dict[str, dict[str, str]] = {}
         self.contaminated_dropped = 0
 
@@ -77,6 +107,10 @@ class ReadPage:
         return ToolError(f"{url} is closed in this benchmark; use another source.")
 
     async def _live(self, url: str) -> dict[str, str]:
+        if self._fetcher is None:
+            from agents.tools.fetch import Fetcher  # httpx, which replay does without
+
+            self._fetcher = Fetcher(self._config)
         page = await self._fetcher.get(url)
         return {"url": page.url, "text": await self._extract(page)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveFloat
@@ -12,9 +12,9 @@ from agents.tools.arguments import refuse_unknown, schema, text_argument, whole_
 from agents.tools.base import ToolError, ToolResult
 from agents.tools.cassette import Web
 from agents.tools.contamination import ContaminationGuard
-from agents.tools.fetch import Pause
 from agents.tools.tokens import Parts
 
+Pause = Callable[[float], Awaitable[None]]
 Hit = dict[str, str]
 """One result: `title`, `url`, `text`."""
 
