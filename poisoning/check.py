@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from poisoning.schema import Scenario, Subtask, final_question
+from poisoning.schema import Place, Scenario, Subtask, final_question
 
 EXPECTED = {
     "scenarios": 100,
@@ -119,7 +119,7 @@ def report(scenarios: Sequence[Scenario]) -> str:
     return "\n".join(lines)
 
 
-def place(subtask: Subtask, entry_id: str) -> str:
+def place(subtask: Subtask, entry_id: str) -> Place:
     """Where an entry stands against the benign entries that answer: before, between or after."""
     order = [entry.id for entry in subtask.entries]
     if entry_id not in order:

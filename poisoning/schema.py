@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 AttackKind = Literal["misleading_observation", "fabricated_claim", "compromised_tool"]
 Register = Literal["encyclopedia", "register", "news", "forum", "log", "table"]
 ValueType = Literal["year", "number", "person", "place", "organisation"]
+Place = Literal["before", "between", "after", "earlier subtask"]
 Role = Literal["answer", "support", "other_attribute", "neighbour", "background", "failed", "rival"]
 
 SCENARIOS = Path(__file__).parent / "data" / "scenarios.jsonl"
@@ -82,6 +84,11 @@ def read_scenarios(path: Path = SCENARIOS) -> list[Scenario]:
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: no scenario: {error}") from error
     return scenarios
+
+
+def corpus_digest(path: Path = SCENARIOS) -> str:
+    """SHA-256 (12 hex digits) of the corpus, which pins it in every row."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def final_question(questions: Sequence[str]) -> str:

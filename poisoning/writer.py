@@ -194,7 +194,8 @@ class ScenarioWriter:
             "user": rng.choice(self._phrasings.users),
             "day": f"{rng.randint(1, 28)} {rng.choice(self._phrasings.months)}",
             "clock": f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}:{rng.randint(0, 59):02d}",
-            "number": str(rng.randint(3, 900)),
+            # Not a plain number, so that no detail can be taken for a value.
+            "number": f"{rng.randint(3, 900)}{rng.choice('abcdefgh')}",
             "other": self._names.passing(self._phrasings.kinds[subject.kind].name),
             "the": self._phrasings.kinds[subject.kind].the,
             "e": subject.name,
