@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from agents.models.base import OpenModel
+from benchmarks.compute import measured
 from benchmarks.provenance import git_state, prompt_hash
 from benchmarks.records import CellKey, RowBase
 from benchmarks.settings import CellConfig
 from benchmarks.store import CellStore
-from benchmarks.study import CellContext, Study
+from benchmarks.study import CellContext, ItemResult, Study
 
 _GRACE_SECONDS = 0.2
 """A scheduler may stop us and our server at once: its signal then comes before the error row."""
@@ -68,9 +69,16 @@ async def run_cell(cell: CellConfig, study: Study, models: Models, watch: Watch)
         finished = [row for item, row in store.rows.items() if item not in pending and item in ids]
         watch.begin(cell, len(ids), finished)
         if pending:
-            model = await models.opened(cell)
-            context = CellContext(key(cell, study, model), model.chat, cell.memory, cell.folder)
-            await _run_items(pending, cell.concurrency, study, context, store, watch)
+            with measured(cell.folder, cell.price_per_gpu_hour) as meter:
+                model = await models.opened(cell)
+                context = CellContext(key(cell, study, model), model.chat, cell.memory, cell.folder)
+
+                def keep(result: ItemResult) -> None:
+                    store.write(result)
+                    meter.item(result.row)
+                    watch.item(result.row)
+
+                await _run_items(pending, cell.concurrency, study, context, keep)
     finally:
         store.close()
     return [store.rows[item] for item in ids]
@@ -81,8 +89,7 @@ async def _run_items(
     concurrency: int,
     study: Study,
     context: CellContext,
-    store: CellStore,
-    watch: Watch,
+    keep: Callable[[ItemResult], None],
 ) -> None:
     """`concurrency` workers share one queue, so that a slow item holds up nobody."""
     queue = iter(pending)
@@ -92,8 +99,7 @@ async def _run_items(
             result = await study.run(item, context)
             if result.row.status == "error":
                 await asyncio.sleep(_GRACE_SECONDS)
-            store.write(result)
-            watch.item(result.row)
+            keep(result)
 
     async with asyncio.TaskGroup() as workers:
         for _ in range(min(concurrency, len(pending))):

@@ -47,12 +47,13 @@ class CellConfig(BaseModel):
     """One cell: a model, a memory, a dataset, and how it is run.
 
     `label` names an arm; `concurrency` is how many items run at once; `preflight` only checks;
-    `parallel_cells` is how many cells of an experiment run side by side.
+    `parallel_cells` is how many cells of an experiment run side by side; `price_per_gpu_hour` is
+    for the cost in the compute ledger, in whatever currency.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
     outside_digest: ClassVar[frozenset[str]] = frozenset(
-        {"label", "results_dir", "concurrency", "preflight", "parallel_cells"}
+        {"label", "results_dir", "concurrency", "preflight", "parallel_cells", "price_per_gpu_hour"}
     )
 
     model: SkipValidation[ModelConfig]
@@ -66,6 +67,7 @@ class CellConfig(BaseModel):
     concurrency: int = Field(ge=1)
     preflight: bool
     parallel_cells: int = Field(ge=1)
+    price_per_gpu_hour: float | None = Field(ge=0)
 
     @property
     def folder(self) -> Path:

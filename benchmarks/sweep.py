@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -15,8 +16,15 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
 from benchmarks.composition import CONFIGS, compose, failure, rewritten
+from benchmarks.errors import SetupError
 
 _MULTIRUN = ("-m", "--multirun")
+
+_SIGNALLED = 128
+
+
+class CellFailed(Exception):
+    """A cell of a sweep did not come to its end; the others still run."""
 
 
 def hydra_arguments(arguments: Sequence[str]) -> bool:
@@ -37,12 +45,23 @@ def by_hydra(arguments: Sequence[str], job: Callable[[list[str]], int]) -> int:
             compose(combination)
 
     def task(_: DictConfig) -> None:
-        code = job(list(HydraConfig.get().overrides.task))
+        mine = list(HydraConfig.get().overrides.task)
+        try:
+            code = job(mine)
+        except SetupError as error:
+            raise CellFailed(f"{' '.join(mine)}: {error}") from None
+        if code > _SIGNALLED:
+            sys.exit(code)  # told to stop: the cells after this one must not start
         if code:
-            sys.exit(code)
+            raise CellFailed(f"{' '.join(mine)}: exit code {code}")
 
     sys.argv = [sys.argv[0], *flags, *overrides]
-    hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="config")(task)()
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # exceptions come here instead of being printed by Hydra
+    try:
+        hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="config")(task)()
+    except (CellFailed, HydraException) as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

@@ -89,7 +89,7 @@ def arm(bomb: Bomb) -> None:
 
     store_module.os.fsync = fsync  # type: ignore[attr-defined]
     Path.replace = rename  # type: ignore[assignment, method-assign]
-    Path.open = open_  # type: ignore[assignment, method-assign]
+    Path.open = open_  # type: ignore[method-assign]
 
 
 def attempt(folder: Path, bomb: Bomb | None) -> NoReturn:

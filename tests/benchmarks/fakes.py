@@ -163,6 +163,7 @@ def fake_cell(results: Path, **changes: Any) -> CellConfig:
         "concurrency": 1,
         "preflight": False,
         "parallel_cells": 1,
+        "price_per_gpu_hour": None,
     }
     return CellConfig(**{**values, **changes})
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from agents.models.base import OpenModel, ServerInfo
 from benchmarks.errors import SetupError
 from benchmarks.records import Row
 from benchmarks.runner import describe, key
@@ -31,8 +32,6 @@ from tests.benchmarks.fakes import (
     FakeDataset,
     FakeMemoryConfig,
     FakeStudy,
-    OpenModel,
-    ServerInfo,
     fake_cell,
     fake_row,
 )
