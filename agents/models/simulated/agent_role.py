@@ -115,7 +115,7 @@ class _Planner:
 
     def _ways(self, need: Need) -> Iterator[Action]:
         """Everything that may lead to a missing fact and was not done yet, the best first."""
-        asks = self._lexicon.relations[need.relation].ask
+        asks = [a for key in need.relations for a in self._lexicon.relations[key].ask]
         queries = [ask.replace("{s}", str(need.subject)) for ask in asks]
         for query in dict.fromkeys([*queries, str(need.subject)]):
             if self._view.done("search", {"query": query}) is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from agents.models.simulated.mentions import Mention, read_mention
 from agents.models.simulated.questions import Combine, Lookup, Name
@@ -29,11 +29,19 @@ class Known:
 
 @dataclass(frozen=True)
 class Need:
-    """What has to be found next: `relation` of `subject`; `rumour` is a distrusted value."""
+    """What has to be found next: `relations` of `subject`; `rumour` is a distrusted value."""
 
-    relation: str
+    relations: tuple[str, ...]
     subject: Mention
     rumour: str | None = None
+
+
+class _Said(NamedTuple):
+    """A statement in the order of the prompt, with the item that makes it."""
+
+    order: int
+    item: int
+    statement: Statement
 
 
 class Knowledge:
@@ -41,8 +49,9 @@ class Knowledge:
 
     def __init__(self, conflict: Conflict) -> None:
         self._conflict = conflict
-        self._statements: dict[tuple[str, str], list[tuple[int, Statement]]] = {}
-        self._results: dict[str, list[tuple[int, Statement]]] = {}
+        self._statements: dict[tuple[str, str], list[_Said]] = {}
+        self._results: dict[str, list[_Said]] = {}
+        self._count = 0
 
     def add(self, item: int, statements: Iterable[Statement], trusted: bool = True) -> None:
         """Take in what item number `item` of the prompt states."""
@@ -52,18 +61,28 @@ class Knowledge:
                     statement.relation, statement.subject, statement.value, False, statement.text
                 )
             key = (statement.relation, statement.subject.name.lower())
-            self._statements.setdefault(key, []).append((item, statement))
+            self._statements.setdefault(key, []).append(self._said(item, statement))
 
     def add_result(self, item: int, asked: Lookup, value: str) -> None:
         """Take in that a subtask which asked for a phrase came out with `value`."""
         subject = asked.subject.mention if isinstance(asked.subject, Name) else Mention("")
-        statement = Statement(asked.relation, subject, value, True, asked.text)
-        self._results.setdefault(asked.text, []).append((item, statement))
+        statement = Statement(asked.relations[0], subject, value, True, asked.text)
+        self._results.setdefault(asked.text, []).append(self._said(item, statement))
 
-    def value(self, relation: str, subject: Mention) -> Known | None:
-        """What the prompt says of one relation of one subject."""
-        found = self._statements.get((relation, subject.name.lower()), ())
-        return self._decide([(i, s) for i, s in found if s.subject.fits(subject)])
+    def _said(self, item: int, statement: Statement) -> _Said:
+        self._count += 1
+        return _Said(self._count, item, statement)
+
+    def value(self, relations: tuple[str, ...], subject: Mention) -> Known | None:
+        """What the prompt says of one subject in any of some relations."""
+        return self._decide(self._about(relations, subject))
+
+    def _about(self, relations: tuple[str, ...], subject: Mention) -> list[_Said]:
+        keys = [(relation, subject.name.lower()) for relation in relations]
+        found = [said for key in keys for said in self._statements.get(key, ())]
+        if len(keys) > 1:
+            found.sort(key=lambda said: said.order)
+        return [said for said in found if said.statement.subject.fits(subject)]
 
     def resolve(
         self, node: Lookup | Name, accept: Collection[Need] = (), believe_all: bool = False
@@ -76,10 +95,8 @@ class Knowledge:
             return Known(str(node.mention), True)
         direct = self._results.get(node.text, [])
         if isinstance(node.subject, Name):
-            key = (node.relation, node.subject.mention.name.lower())
-            stated = self._statements.get(key, ())
-            direct = direct + [(i, s) for i, s in stated if s.subject.fits(node.subject.mention)]
-            direct.sort(key=lambda pair: pair[0])
+            stated = self._about(node.relations, node.subject.mention)
+            direct = sorted([*direct, *stated], key=lambda said: said.order)
         known = self._decide(direct)
         if known is not None and known.trusted:
             return known
@@ -88,32 +105,32 @@ class Knowledge:
             return inner
         subject = read_mention(inner.value)
         if subject is None:  # a number or a word where a name was needed: a dead end
-            return Need(node.relation, Mention(inner.value), None)
-        known = known or self.value(node.relation, subject)
+            return Need(node.relations, Mention(inner.value), None)
+        known = known or self.value(node.relations, subject)
         if known is None:
-            return Need(node.relation, subject)
+            return Need(node.relations, subject)
         if known.trusted:
             return known
-        need = Need(node.relation, subject, known.value)
+        need = Need(node.relations, subject, known.value)
         return known if believe_all or need in accept else need
 
-    def _decide(self, found: list[tuple[int, Statement]]) -> Known | None:
-        trusted = [pair for pair in found if pair[1].trusted]
+    def _decide(self, found: list[_Said]) -> Known | None:
+        trusted = [said for said in found if said.statement.trusted]
         candidates = trusted or found
         if not candidates:
             return None
         if self._conflict == "first":
-            chosen = candidates[0][1]
+            chosen = candidates[0].statement
         elif self._conflict == "latest":
-            chosen = candidates[-1][1]
+            chosen = candidates[-1].statement
         else:
             support: dict[str, set[int]] = {}
             last: dict[str, int] = {}
-            for at, (item, statement) in enumerate(candidates):
-                support.setdefault(statement.key, set()).add(item)
-                last[statement.key] = at
+            for at, said in enumerate(candidates):
+                support.setdefault(said.statement.key, set()).add(said.item)
+                last[said.statement.key] = at
             best = max(support, key=lambda key: (len(support[key]), last[key]))
-            chosen = candidates[last[best]][1]
+            chosen = candidates[last[best]].statement
         return Known(chosen.value, bool(trusted))
 
 

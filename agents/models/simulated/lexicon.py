@@ -86,9 +86,10 @@ class SayPattern:
 
 @dataclass(frozen=True)
 class AskPattern:
-    """A phrase around a subject; `noun` for noun phrases, which may be nested."""
+    """A phrase around a subject; `noun` for noun phrases, which may be nested. Where several
+    relations share a phrase, it asks for all of them."""
 
-    relation: str
+    relations: tuple[str, ...]
     prefix: str
     suffix: str
     noun: bool
@@ -122,12 +123,17 @@ class Lexicon:
     @cached_property
     def asks(self) -> tuple[AskPattern, ...]:
         """Every way to ask for a relation, the most specific first."""
-        found = []
+        shared: dict[tuple[str, str, bool], tuple[str, ...]] = {}
         for key, relation in self.relations.items():
             for noun, phrases in ((True, relation.ask), (False, relation.question)):
                 for phrase in phrases:
                     prefix, _, suffix = phrase.removesuffix("?").partition("{s}")
-                    found.append(AskPattern(key, prefix, suffix, noun))
+                    same = prefix[:1].lower() + prefix[1:], suffix, noun
+                    shared[same] = (*shared.get(same, ()), key)
+        found = [
+            AskPattern(keys, prefix, suffix, noun)
+            for (prefix, suffix, noun), keys in shared.items()
+        ]
         return tuple(sorted(found, key=lambda ask: -len(ask.prefix) - len(ask.suffix)))
 
     @cached_property

@@ -99,7 +99,7 @@ def _chain(part: Lookup, knowledge: Knowledge) -> list[tuple[Mention, str]]:
     subject, hops = _hops(part)
     found: list[tuple[Mention, str]] = []
     for hop in hops:
-        known = None if subject is None else knowledge.value(hop.relation, subject)
+        known = None if subject is None else knowledge.value(hop.relations, subject)
         if subject is None or known is None:
             break
         found.append((subject, known.value))
@@ -146,7 +146,7 @@ def _evidence(
         about = [
             (statement.text, trusted)
             for statement, trusted in said
-            if statement.relation == hop.relation and statement.subject.fits(subject)
+            if statement.relation in hop.relations and statement.subject.fits(subject)
         ]
         believed = [text for text, trusted in about if trusted]
         kept += believed or [f"{text} ({marks[0] if marks else 'doubtful'})" for text, _ in about]

@@ -25,9 +25,10 @@ class Name:
 
 @dataclass(frozen=True)
 class Lookup:
-    """One hop: the value of `relation` for `subject`; `text` is the phrase that asks for it."""
+    """One hop: the value for `subject` of any of `relations`, which one phrase asks for; `text` is
+    that phrase with its subject."""
 
-    relation: str
+    relations: tuple[str, ...]
     subject: Lookup | Name
     text: str
 
@@ -84,7 +85,7 @@ class Parser:
                 continue
             subject = self._subject(inner)
             if subject is not None:
-                return Lookup(ask.relation, subject, text)
+                return Lookup(ask.relations, subject, text)
         return None
 
     def _subject(self, text: str) -> Lookup | Name | None:
@@ -120,7 +121,7 @@ class Parser:
             inner = None if ask.noun else ask.subject(text)
             subject = None if inner is None else self._subject(inner)
             if subject is not None:
-                return Combine("value", (Lookup(ask.relation, subject, text),))
+                return Combine("value", (Lookup(ask.relations, subject, text),))
         bare = self.phrase(text)
         return None if bare is None else Combine("value", (bare,))
 
