@@ -1,0 +1,155 @@
+"""GAIA (165 questions) and GAIA-Text (the 127 without an attached file), as the paper uses them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from agents.tools.base import Tool
+from agents.tools.config import ToolsConfig
+from benchmarks.errors import SetupError
+from benchmarks.gaia_data import Question, Split, content_hash, download, missing, read
+from benchmarks.gaia_scorer import question_score
+from benchmarks.question_study import QuestionDatasetConfig
+from benchmarks.records import Row
+from benchmarks.task import Task
+
+ANSWER_INSTRUCTIONS = """\
+The final answer is compared with a reference answer by a program, so give the bare value:
+- a number in digits, without thousands separators, and without a unit such as $ or % unless the \
+question asks for one;
+- a text in as few words as possible, without articles and abbreviations, numbers in it as digits \
+unless the question says otherwise;
+- a list with commas between its elements, each of them written by these rules.
+Answer always, with your best guess if you are not sure."""
+
+
+class GaiaConfig(QuestionDatasetConfig):
+    """Where GAIA comes from and which part of it is asked.
+
+    `text_only` keeps the questions without a file. `counts` are the questions by level that the
+    uncut set must have. `revision` pins the gated repository; `path` is a local copy instead. The
+    test split has no published answers: it runs under the name NAME_test, every score is 0, and
+    the leaderboard's submission file is written.
+    """
+
+    uses_web: ClassVar[bool] = True
+
+    split: Split = "validation"
+    text_only: bool
+    counts: dict[int, int]
+    test_counts: dict[int, int] | None = None
+    revision: str = Field(pattern=r"^[0-9a-f]{40}$")
+
+    def model_post_init(self, context: Any) -> None:
+        """Give the test split its own name, so that its rows get a folder of their own."""
+        if self.split == "test" and not self.name.endswith("_test"):
+            self.name = f"{self.name}_test"
+
+    def preflight(self) -> list[str]:
+        """Whether the data is there or can be had."""
+        if self.path is None:
+            return missing(self.revision, self.split)
+        try:
+            self._questions(self.path)
+        except SetupError as error:
+            return list(error.lines)
+        return []
+
+    def prefetch(self) -> str:
+        """Download the data into the cache; one line that says where it is."""
+        folder = download(self.revision, self.split)
+        return f"{self.name}: {len(self._questions(folder))} questions in {folder}"
+
+    def load(self, tools: ToolsConfig) -> Gaia:
+        """The uncut set, counts checked; raises `SetupError`."""
+        folder = self.path or download(self.revision, self.split)
+        questions = self._questions(folder)
+        name, revision = self.name, self.revision
+        if self.path is not None:
+            revision = f"local-{content_hash(folder, self.split)}"
+        wrong = self._unexpected(questions)
+        if wrong and self.path is None:
+            raise SetupError(f"dataset: {wrong}; the repository has changed or is incomplete")
+        if wrong:
+            # Somebody's own questions in GAIA's layout: welcome, but never under GAIA's name.
+            name = f"{name}_custom"
+            print(f"dataset.path: {wrong}; it runs as {name}", file=sys.stderr)
+        return Gaia(name, revision, questions, tools)
+
+    def _questions(self, folder: Path) -> list[Question]:
+        questions = read(folder, self.split)
+        return [question for question in questions if not (self.text_only and question.file)]
+
+    def _unexpected(self, questions: Sequence[Question]) -> str:
+        """How the counts by level differ from GAIA's; "" if they do not."""
+        expected = self.counts if self.split == "validation" else self.test_counts
+        found = dict(sorted(Counter(question.level for question in questions).items()))
+        if expected is None or found == expected:
+            return ""
+        return f"questions by level are {found}, and {self.name} has {expected}"
+
+
+class Gaia:
+    """The questions, their tools and their scorer (see `benchmarks.task.Benchmark`)."""
+
+    answer_instructions = ANSWER_INSTRUCTIONS
+
+    def __init__(
+        self, name: str, revision: str, questions: Sequence[Question], tools: ToolsConfig
+    ) -> None:
+        self.name = name
+        self.revision = revision
+        self._tasks = [
+            Task(
+                question.id,
+                question.text,
+                question.level,
+                (question.file,) if question.file else (),
+            )
+            for question in questions
+        ]
+        self._truths = {question.id: question.truth for question in questions}
+        self._tools = tools
+
+    def tasks(self) -> Sequence[Task]:
+        """All questions, in the table's order."""
+        return self._tasks
+
+    def tools(self, task: Task) -> Sequence[Tool]:
+        """The tools of one question, with its own file only."""
+        return self._tools.all(task.files, task.question)
+
+    def score(self, task: Task, answer: str | None) -> float:
+        """1.0 if GAIA's scorer takes the answer, else 0.0; 0.0 where no answer is published."""
+        truth = self._truths[task.id]
+        return float(truth != "?" and question_score(answer, truth))
+
+    def after_cell(self, folder: Path, rows: Sequence[Row]) -> None:
+        """Write the leaderboard's file: JSON lines of `task_id` and `model_answer`.
+
+        Only where the answers are not published. An incomplete file is called so by its name: the
+        leaderboard would refuse it.
+        """
+        if any(truth != "?" for truth in self._truths.values()):
+            return
+        answers = {row.task_id: row.answer or "" for row in rows}
+        whole = answers.keys() >= self._truths.keys()
+        lines = [
+            json.dumps({"task_id": task.id, "model_answer": answers[task.id]}, ensure_ascii=False)
+            for task in self._tasks
+            if task.id in answers
+        ]
+        kept, other = folder / "submission.jsonl", folder / "submission.partial.jsonl"
+        if not whole:
+            kept, other = other, kept
+        written = kept.with_suffix(".tmp")
+        written.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        written.replace(kept)
+        other.unlink(missing_ok=True)
