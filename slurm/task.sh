@@ -1,0 +1,48 @@
+# One array task: run its cell(s), and ask to be requeued when time is up. Sourced by the sbatch
+# files as `source slurm/task.sh configs/grid/NAME.yaml` from the folder of the repository.
+
+set -u
+source slurm/site.sh
+wmt_modules
+
+# Device numbers as NVML and nvidia-smi count them; output at once, in the order it happens.
+export CUDA_DEVICE_ORDER=PCI_BUS_ID PYTHONUNBUFFERED=1
+
+stopping=
+child=
+# SLURM sends USR1 before the walltime ends (--signal) and TERM when it preempts or requeues. Either
+# way run.py gets SIGTERM: it finishes its writes, stops its server and ends with 143.
+trap 'stopping=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null' USR1 TERM
+
+arguments=$("$WMT_PYTHON" -m scripts.cells "$1" --task "$SLURM_ARRAY_TASK_ID" \
+  --per-task "$WMT_CELLS_PER_TASK" $WMT_OVERRIDES) || exit
+mapfile -t arguments <<<"$arguments"
+[ -z "$WMT_PRICE_PER_GPU_HOUR" ] || arguments+=("price_per_gpu_hour=$WMT_PRICE_PER_GPU_HOUR")
+task="${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}"
+echo "task $task, start ${SLURM_RESTART_COUNT:-0}, $(hostname -s)," \
+  "CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES-unset}: run.py ${arguments[*]}"
+
+code=143
+if [ -z "$stopping" ]; then
+  "$WMT_PYTHON" run.py "${arguments[@]}" &
+  child=$!
+  [ -z "$stopping" ] || kill -TERM "$child"
+  # A trapped signal ends `wait` early: wait again until the process itself has ended.
+  while :; do
+    wait "$child"
+    code=$?
+    kill -0 "$child" 2>/dev/null || break
+  done
+fi
+
+if [ -n "$stopping" ] && [ "$code" -ne 0 ]; then
+  trap '' USR1 TERM
+  # A task that somebody cancelled stays cancelled.
+  if scontrol show job "$task" | grep -q 'JobState=CANCELLED'; then
+    echo "task $task: cancelled"
+    exit "$code"
+  fi
+  echo "task $task: stopped, asking to be requeued"
+  scontrol requeue "$task"
+fi
+exit "$code"
