@@ -149,7 +149,8 @@ def parse(text: str) -> tuple[Section, ...]:
             elif line[1:2] not in ("", " "):
                 raise GrammarError(f"no blank after the quotation mark: {line!r}")
             elif items:
-                items[-1][1 if mark == ">" else 2].append(body)
+                _, thought, content = items[-1]
+                (thought if mark == ">" else content).append(body)
             elif mark == "|":
                 own.append(body)
             else:

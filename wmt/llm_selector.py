@@ -1,0 +1,136 @@
+"""The paper's selector: a language model that reads the candidates and names ids (section 2.6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wmt.chat import ChatError, ChatModel, ChatRequest, Message
+from wmt.grammar import ACTIVE_TASK, CANDIDATES, Item, Section, item_text, section_text
+from wmt.memory import Selection
+from wmt.prompts import render
+from wmt.replies import first_json_object
+from wmt.selectors import Candidate, Chosen, SelectionRequest, by_usefulness
+from wmt.views import shown_kind
+
+MAX_TOKENS = 256
+_MAX_IDS = 64
+_MARGIN_TOKENS = 64  # what a chat template adds around the messages
+_CLOSING = "Name the ids of the memories to select as one JSON object."
+_AGAIN = "That was not a JSON object with a list of ids. Reply with the JSON object alone."
+
+
+class LLMSelector:
+    """One call, one retry for a reply that cannot be read, then the deterministic order, counted.
+
+    `scores` decides whether the model sees u and U; `supersession` whether it may also name
+    superseded ids.
+    """
+
+    def __init__(self, model: ChatModel, scores: bool, supersession: bool = False) -> None:
+        self._model = model
+        self._scores = scores
+        self._supersession = supersession
+        self._system = render("selector_system.j2", scores=scores, supersession=supersession)
+        self._schema = _schema(supersession)
+
+    async def select(self, request: SelectionRequest) -> Chosen:
+        """See the class; without candidates no call is made."""
+        if not request.candidates:
+            return Chosen((), Selection("llm"))
+        body, shown = await self._prompt(request)
+        cut = len(request.candidates) - len(shown)
+        messages: tuple[Message, ...] = (
+            Message("system", self._system),
+            Message("user", body),
+        )
+        retries = 0
+        for attempt in range(2):
+            try:
+                done = await self._model.complete(
+                    ChatRequest(messages, "selector", MAX_TOKENS, json_schema=self._schema)
+                )
+            except ChatError:
+                break
+            value = first_json_object(done.text, "selected")
+            named = None if value is None else _ids(value["selected"])
+            if value is not None and named is not None:
+                superseded = _ids(value.get("superseded", [])) if self._supersession else []
+                return self._chosen(shown, cut, retries, named, superseded or [])
+            if attempt == 0:
+                retries = 1
+                messages = (*messages[:1], Message("user", f"{body}\n{_AGAIN}"))
+        ids = tuple(candidate.id for candidate in by_usefulness(request.candidates))
+        return Chosen(ids, Selection("llm", len(shown), cut, 0, retries, fallback=True))
+
+    def _chosen(
+        self, shown: set[int], cut: int, retries: int, named: list[int], superseded: list[int]
+    ) -> Chosen:
+        known = tuple(each for each in dict.fromkeys(named) if each in shown)
+        gone = tuple(each for each in dict.fromkeys(superseded) if each in shown)
+        unknown = len({*named, *superseded} - shown)
+        return Chosen(known, Selection("llm", len(shown), cut, unknown, retries, superseded=gone))
+
+    async def _prompt(self, request: SelectionRequest) -> tuple[str, set[int]]:
+        """The request, with as many candidates as the window holds: the most useful by the
+        deterministic order, shown by id, so that a growing pool keeps its prefix."""
+        head = section_text(Section(ACTIVE_TASK, "\n".join(request.goals)))
+        room = self._model.context_window - MAX_TOKENS - _MARGIN_TOKENS
+        room -= await self._model.count_tokens(
+            f"{self._system}{head}\n{CANDIDATES}:\n\n{_CLOSING}\n{_AGAIN}"
+        )
+        blocks: dict[int, str] = {}
+        for candidate in by_usefulness(request.candidates):
+            block = self._block(candidate)
+            cost = await self._model.count_tokens(block)
+            if cost <= room:
+                blocks[candidate.id] = block
+                room -= cost
+        listed = "".join(blocks[each] for each in sorted(blocks))
+        return f"{head}\n{CANDIDATES}:\n{listed}\n{_CLOSING}", set(blocks)
+
+    def _block(self, candidate: Candidate) -> str:
+        node = candidate.node
+        return item_text(
+            Item(
+                node.id,
+                shown_kind(node),
+                node.lifecycle.value,
+                score=candidate.score if self._scores else None,
+                priority=candidate.priority if self._scores else None,
+                content=candidate.text,
+            )
+        )
+
+
+def _schema(supersession: bool) -> dict[str, Any]:
+    """Bounded, and the same at every step, so that a server compiles its grammar once."""
+    ids = {
+        "type": "array",
+        "items": {"type": "integer", "minimum": 0, "maximum": 999_999},
+        "maxItems": _MAX_IDS,
+    }
+    names = ["selected", "superseded"] if supersession else ["selected"]
+    return {
+        "type": "object",
+        "properties": dict.fromkeys(names, ids),
+        "required": names,
+        "additionalProperties": False,
+    }
+
+
+def _ids(value: Any) -> list[int] | None:
+    """Ids as models write them: numbers, or numbers in strings or brackets; None if it is no list
+    or an entry is no id."""
+    if not isinstance(value, list):
+        return None
+    found = []
+    for entry in value:
+        if isinstance(entry, str):
+            entry = entry.strip().strip("[]")
+            if not (entry.isascii() and entry.isdigit() and len(entry) < 10):
+                return None
+            entry = int(entry)
+        if not isinstance(entry, int) or isinstance(entry, bool):
+            return None
+        found.append(entry)
+    return found

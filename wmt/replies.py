@@ -1,0 +1,26 @@
+"""Reading the JSON object out of a model's reply, whatever stands around it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_DECODER = json.JSONDecoder()
+
+
+def first_json_object(text: str, key: str) -> dict[str, Any] | None:
+    """The first JSON object in `text` that has `key`, outside of thinking text; None if there is
+    none."""
+    text = _THINKING.sub("", text)
+    start = text.find("{")
+    while start >= 0:
+        try:
+            value, _ = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            value = None
+        if isinstance(value, dict) and key in value:
+            return value
+        start = text.find("{", start + 1)
+    return None
