@@ -19,7 +19,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +68,12 @@ class LocalLauncher(Launcher):
         return [job.result() for job in jobs]
 
 
-@dataclass
 class _Job:
-    number: int
-    overrides: list[str]
-    log: Path
-    code: int | None = None
+    """One process. (No dataclass: Hydra executes plugin modules outside `sys.modules`.)"""
+
+    def __init__(self, number: int, overrides: list[str], log: Path) -> None:
+        self.number, self.overrides, self.log = number, overrides, log
+        self.code: int | None = None
 
     def start(self, gpu: str) -> subprocess.Popen[bytes]:
         where = f"GPU {gpu}" if gpu else "no GPU"

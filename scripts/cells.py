@@ -198,7 +198,7 @@ def main(arguments: list[str]) -> int:
     what.add_argument("--count", action="store_true", help="the number of array tasks")
     parser.add_argument("--per-task", type=int, default=1, help="cells per array task")
     parser.add_argument("--price", type=float, help="per GPU hour, for --estimate")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     try:
         return _answer(options)
     except SetupError as error:
