@@ -75,7 +75,7 @@ def latex_document(names: Iterable[str]) -> str:
     """A document that sets the given table files, to look at or to check that they compile."""
     inputs = "\n".join(rf"\input{{{name}.tex}}\clearpage" for name in names)
     return (
-        "\\documentclass{article}\n\\usepackage[T1]{fontenc}\n\\usepackage[utf8]{inputenc}\n"
+        "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n"
         "\\usepackage{textcomp}\n"
         "\\usepackage{booktabs}\n\\usepackage{graphicx}\n"
         "\\usepackage[margin=1.5cm]{geometry}\n"

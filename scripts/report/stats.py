@@ -1,4 +1,4 @@
-"""Intervals and tests on rows, by statsmodels and scipy.
+"""Intervals and tests on rows: statsmodels, and a bootstrap that resamples questions.
 
 Several seeds of one question are no independent answers: wherever there is more than one, a
 question is resampled whole (clustered bootstrap). Random numbers come from a fixed seed.
@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats as scipy_stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, test_proportions_2indep
 
-RESAMPLES = 2000
+RESAMPLES = 10_000
 SEED = 20631
 ALPHA = 0.05
 
@@ -32,19 +32,15 @@ class Interval:
     low: float
     high: float
 
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether zero lies outside."""
-        return self.low > 0 or self.high < 0
-
 
 @dataclass(frozen=True)
 class Paired:
     """Two configurations on the same questions.
 
     `wins` counts questions that only the first got right, `losses` those that only the second
-    did (means over seeds are compared). `p` is from the exact McNemar test with one seed each,
-    else from the clustered bootstrap; `difference` is in accuracy, first minus second.
+    did (means over seeds are compared). `p` is from the exact McNemar test where each question
+    was answered once, else from the clustered bootstrap; `difference` is in accuracy, first minus
+    second.
     """
 
     questions: int
@@ -65,6 +61,7 @@ class TokenDifference:
     interval: Interval
     ratio: float
     ratio_interval: Interval
+    p: float
 
 
 def wilson(correct: int, runs: int) -> Interval:
@@ -82,58 +79,40 @@ def accuracy_interval(scores: pd.DataFrame) -> Interval:
     """
     if scores["seed"].nunique() <= 1:
         return wilson(int((scores["score"] == 1.0).sum()), len(scores))
-    by_question = scores.groupby("task_id")["score"].mean().to_numpy(dtype=float)
-    return _bootstrap_mean(by_question)[0]
+    return bootstrap_mean(scores.groupby("task_id")["score"].mean().to_numpy(dtype=float))
 
 
 def paired_accuracy(first: pd.DataFrame, second: pd.DataFrame) -> Paired | None:
-    """Compare two cells on the questions that both have; None if there is none."""
+    """Compare two sets of rows on the questions that both have; None if there is none."""
     both = _by_question(first, second, "score")
     if both is None:
         return None
     left, right = both
     difference = left - right
     wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
-    interval, spread = _bootstrap_mean(difference)
-    if first["seed"].nunique() == 1 and second["seed"].nunique() == 1:
+    mean, interval, p = bootstrap_difference(left, right)
+    test = "bootstrap by question"
+    if first["task_id"].is_unique and second["task_id"].is_unique:
         ties = len(difference) - wins - losses
-        p = float(mcnemar([[ties, wins], [losses, 0]], exact=True).pvalue)
+        p = min(1.0, float(mcnemar([[ties, wins], [losses, 0]], exact=True).pvalue))
         test = "exact McNemar"
-    else:
-        p = _two_sided(spread)
-        test = "bootstrap by question"
-    return Paired(
-        len(difference), wins, losses, float(difference.mean()), interval, min(p, 1.0), test
-    )
+    return Paired(len(difference), wins, losses, mean, interval, p, test)
 
 
 def paired_tokens(first: pd.DataFrame, second: pd.DataFrame) -> TokenDifference | None:
-    """Compare prompt tokens of two cells on the questions that both have."""
+    """Compare prompt tokens of two sets of rows on the questions that both have."""
     both = _by_question(first, second, "prompt_tokens")
     if both is None:
         return None
     left, right = both
-    interval, _ = _bootstrap_mean(left - right)
-    if right.sum() == 0:
-        nothing = Interval(float("nan"), float("nan"))
-        return TokenDifference(
-            len(left), float((left - right).mean()), interval, float("nan"), nothing
-        )
+    mean, interval, p = bootstrap_difference(left, right)
+    if right.sum() <= 0:
+        unknown = Interval(float("nan"), float("nan"))
+        return TokenDifference(len(left), mean, interval, float("nan"), unknown, p)
     ratio = float(left.sum() / right.sum() - 1)
-    if len(left) < 2:
-        return TokenDifference(
-            len(left), float((left - right).mean()), interval, ratio, Interval(-1.0, float("inf"))
-        )
-    rows = _resampled_rows(len(left))
-    ratios = left[rows].sum(axis=1) / np.maximum(right[rows].sum(axis=1), 1.0) - 1
-    low, high = np.percentile(ratios, [2.5, 97.5])
-    return TokenDifference(
-        len(left),
-        float((left - right).mean()),
-        interval,
-        ratio,
-        Interval(float(low), float(high)),
-    )
+    counts = _resamples(len(left))
+    ratios = (counts @ left) / np.maximum(counts @ right, 1.0) - 1
+    return TokenDifference(len(left), mean, interval, ratio, _percentiles(ratios), p)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -145,7 +124,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def two_proportions(correct: tuple[int, int], runs: tuple[int, int]) -> float:
     """p of two unpaired shares, for aggregates that have no rows (score test)."""
-    if correct[0] == correct[1] and runs[0] == runs[1]:
+    if correct[0] * runs[1] == correct[1] * runs[0]:
         return 1.0
     result: Any = test_proportions_2indep(
         correct[0], runs[0], correct[1], runs[1], method="score", compare="diff"
@@ -153,15 +132,22 @@ def two_proportions(correct: tuple[int, int], runs: tuple[int, int]) -> float:
     return float(result.pvalue)
 
 
-def bootstrap_difference(first: Floats, second: Floats) -> tuple[float, Interval, float]:
-    """Mean paired difference, its interval and a two-sided p, by resampling pairs."""
-    interval, spread = _bootstrap_mean(first - second)
-    return float((first - second).mean()), interval, _two_sided(spread)
-
-
 def bootstrap_mean(values: Floats) -> Interval:
-    """Interval of a mean by resampling."""
-    return _bootstrap_mean(values)[0]
+    """Percentile interval of a mean, resampling the values."""
+    return _percentiles(_resamples(len(values)) @ values / len(values))
+
+
+def bootstrap_difference(first: Floats, second: Floats) -> tuple[float, Interval, float]:
+    """Mean paired difference, its interval and a two-sided p, resampling pairs.
+
+    The p is twice the smaller share of the bootstrap distribution on either side of zero, with
+    one added to numerator and denominator so that it is never zero.
+    """
+    difference = first - second
+    spread = _resamples(len(difference)) @ difference / len(difference)
+    below, above = int((spread <= 0).sum()), int((spread >= 0).sum())
+    p = min(1.0, 2 * (min(below, above) + 1) / (RESAMPLES + 1))
+    return float(difference.mean()), _percentiles(spread), p
 
 
 def _by_question(
@@ -178,28 +164,13 @@ def _by_question(
     )
 
 
-def _bootstrap_mean(values: Floats) -> tuple[Interval, Floats]:
-    """Percentile interval of a mean and its bootstrap distribution."""
-    mean = float(values.mean())
-    if len(values) < 2 or np.ptp(values) == 0:
-        return Interval(mean, mean), np.full(RESAMPLES, mean)
-    result = scipy_stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=RESAMPLES,
-        vectorized=True,
-        method="percentile",
-        rng=np.random.default_rng(SEED),
-    )
-    bounds = result.confidence_interval
-    return Interval(float(bounds.low), float(bounds.high)), result.bootstrap_distribution
+@lru_cache(maxsize=8)
+def _resamples(size: int) -> Floats:
+    """How often each of `size` questions occurs in each resample, one resample a line."""
+    draws = np.random.default_rng(SEED).multinomial(size, np.full(size, 1 / size), size=RESAMPLES)
+    return draws.astype(np.float64)
 
 
-def _resampled_rows(size: int) -> npt.NDArray[np.int64]:
-    return np.random.default_rng(SEED).integers(0, size, size=(RESAMPLES, size))
-
-
-def _two_sided(spread: Floats) -> float:
-    """Share of the bootstrap distribution beyond zero, twice, with the +1 that keeps it off 0."""
-    below, above = int((spread <= 0).sum()), int((spread >= 0).sum())
-    return min(1.0, 2 * (min(below, above) + 1) / (len(spread) + 1))
+def _percentiles(spread: Floats) -> Interval:
+    low, high = np.percentile(spread, [2.5, 97.5])
+    return Interval(float(low), float(high))
