@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import queue
 import sys
 from collections.abc import Callable, Sequence
@@ -46,11 +47,12 @@ async def run_side_by_side(
     context = multiprocessing.get_context("spawn")
     messages: multiprocessing.Queue[tuple[str, Any]] = context.Queue()
     waiting = [context.Process(target=_child, args=(cell, messages)) for cell in cells]
+    most = cells[0].parallel_cells or os.cpu_count() or 1
     running: list[SpawnProcess] = []
     failed: list[str] = []
     try:
         while waiting or running:
-            while waiting and len(running) < cells[0].parallel_cells:
+            while waiting and len(running) < most:
                 process = waiting.pop(0)
                 process.start()
                 running.append(process)

@@ -136,11 +136,15 @@ def key(cell: CellConfig, study: Study, model: OpenModel) -> CellKey:
 
 
 def describe(cell: CellConfig, study: Study) -> dict[str, object]:
-    """The content of `cell.yaml`: whose folder it is, and how many items were asked for last."""
+    """The content of `cell.yaml`: whose folder it is, and how many items were asked for last.
+
+    The data's own identity is part of it, since `dataset.path` is outside the digest.
+    """
+    data = {"name": study.name, "revision": study.revision, "ids_hash": study.ids_hash}
     return {
         "digest": cell.digest,
         "git_commit": git_state().commit,
         "items": len(study.item_ids()),
         "full_size": study.full_size,
-        "config": cell.identity(),
+        "config": {**cell.identity(), "data": data},
     }

@@ -47,8 +47,8 @@ class CellConfig(BaseModel):
     """One cell: a model, a memory, a dataset, and how it is run.
 
     `label` names an arm; `concurrency` is how many items run at once; `preflight` only checks;
-    `parallel_cells` is how many cells of an experiment run side by side; `price_per_gpu_hour` is
-    for the cost in the compute ledger, in whatever currency.
+    `parallel_cells` is how many cells of an experiment run side by side (0: one per core);
+    `price_per_gpu_hour` is for the cost in the compute ledger, in whatever currency.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -66,7 +66,7 @@ class CellConfig(BaseModel):
     results_dir: Path
     concurrency: int = Field(ge=1)
     preflight: bool
-    parallel_cells: int = Field(ge=1)
+    parallel_cells: int = Field(ge=0)
     price_per_gpu_hour: float | None = Field(ge=0)
 
     @property

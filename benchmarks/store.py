@@ -106,9 +106,9 @@ class CellStore:
                 raise SetupError(f"{self.folder}: has {ROWS} but no {CELL}; choose another label=")
             return
         before = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if before["digest"] == cell["digest"]:
-            return
         differing = differences(before["config"], cell["config"])
+        if not differing:
+            return
         raise SetupError(
             f"{self.folder}: written under another configuration: {'; '.join(differing)}. "
             "Name another arm with label=NAME, or choose another results_dir="
