@@ -211,7 +211,7 @@ class MemoryController:
                 "folded",
                 task,
                 {"lifecycle": Lifecycle.FOLDED, "folded": True, "summary": made.summary},
-                {"summarizer": made.source, "cut": made.cut},
+                made.detail(),
             )
 
     async def _close_children(self, task: int, fold: bool) -> None:

@@ -139,6 +139,6 @@ def count_events(events: Iterable[Event]) -> dict[str, int]:
         name = names.get(event.kind)
         if name is not None:
             counts[name] += 1
-        if event.detail.get("summarizer") == "fallback":
+        if event.kind == "folded" and event.detail.get("fallback"):
             counts["summary_fallbacks"] += 1
     return counts

@@ -43,6 +43,14 @@ class Summarized:
     source: Source
     cut: int = 0
 
+    def detail(self) -> dict[str, Any]:
+        """What the event of the fold says of it."""
+        return {
+            "summarizer": self.source,
+            "fallback": self.source == "fallback",
+            "cut": self.cut,
+        }
+
 
 class Summarizer(Protocol):
     """Writes the summary of a branch."""

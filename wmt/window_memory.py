@@ -105,7 +105,7 @@ class RunningSummaryMemory(WindowMemory):
             made = await self._writer.write(
                 root.content, "Summary so far", known, leaving, made.summary
             )
-        detail = {"summarizer": made.source, "cut": made.cut, "through": leaving[-1].id}
+        detail = {**made.detail(), "through": leaving[-1].id}
         self.tree.commit("folded", root.id, {"summary": made.summary}, detail)
 
     def extra_state(self) -> dict[str, Any]:
