@@ -1,0 +1,1 @@
+"""A generated world with its documents and questions: a benchmark that needs no network."""

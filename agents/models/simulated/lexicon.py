@@ -152,7 +152,8 @@ class Lexicon:
 
 def _anchor(phrase: str) -> str:
     """The longest literal part of a phrase, without its first letter, whose case is free."""
-    return max((part[1:] for part in re.split(r"\{[sv]\}", " " + phrase)), key=len)
+    first, *others = re.split(r"\{[sv]\}", phrase)
+    return max((first[1:], *others), key=len)
 
 
 def _say_regex(phrase: str, value: ValueType) -> re.Pattern[str]:
