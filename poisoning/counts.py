@@ -78,6 +78,8 @@ class Counts:
     """T_c: prompts with a poisoned entry (Eq. 11)."""
     contaminated_or_laundered: int = 0
     """Prompts with a poisoned entry, or a summary or result that carries poison."""
+    candidates: int = 0
+    """Members of the pools, summed over the prompts."""
     ratios: float = 0.0
     prompt_tokens: int = 0
     """Tokens of the contexts' texts, summed over the prompts."""
@@ -156,6 +158,7 @@ class _Counting:
         counts.clean += len(selected) - len(poisoned)
         counts.chance_poisoned += self._expected(context)
         counts.prompts += 1
+        counts.candidates += len(set(context.pool))
         counts.contaminated += bool(poisoned)
         counts.contaminated_or_laundered += bool(poisoned) or bool(selected & self._tainted)
         # A pool without tokens leaves nothing to compress: its ratio is 1.

@@ -42,12 +42,15 @@ METRICS: dict[str, Callable[[Counts], Ratio]] = {
     "laundering_result": lambda c: (c.laundered_results, c.summaries),
     "BR_with_summaries": lambda c: (c.contaminated_or_laundered, c.prompts),
     "PRR_chance": lambda c: (c.chance_poisoned, c.poisoned + c.clean),
+    "selected": lambda c: (c.poisoned + c.clean, c.prompts),
+    "candidates": lambda c: (c.candidates, c.prompts),
 }
 """Numerator and denominator of each metric in one scenario.
 
 `prompt_tokens` are those of the constructed context, per prompt; `memory_ms` are memory operations
 per prompt without model calls; `call_ms` is the latency per model call; `call_prompt_tokens` are
-the prompt tokens of all model calls of a scenario, selector and summarizer included.
+the prompt tokens of all model calls of a scenario, selector and summarizer included; `selected` and
+`candidates` are memories per prompt, the active path among both.
 """
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from benchmarks.records import RowBase
+from benchmarks.store import ROWS
 
 
 class ScenarioRow(RowBase):
@@ -30,3 +34,13 @@ class ScenarioRow(RowBase):
     """Answer to the question over all subtasks, or null where there is none."""
     final_right: bool
     """Whether every part of it is right."""
+
+
+def has_scenario_rows(folder: Path) -> bool:
+    """Whether a cell's folder holds rows of this study."""
+    rows = folder / ROWS
+    if not rows.is_file():
+        return False
+    with rows.open("rb") as file:
+        first = file.readline()
+    return first.endswith(b"\n") and "critical_steps" in json.loads(first)
