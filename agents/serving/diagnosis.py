@@ -101,6 +101,9 @@ CAUSES = (
     ),
 )
 
+_NO_COMMAND = Cause(
+    "", "the command cannot be run", "correct model.server.executable (a vllm on PATH or its path)"
+)
 _KILLED = Cause(
     "",
     "killed (SIGKILL): most likely the machine ran out of memory",
@@ -114,4 +117,4 @@ def diagnose(log: str, exit_code: int | None) -> Cause:
     for cause in CAUSES:
         if re.search(cause.pattern, log):
             return cause
-    return _KILLED if exit_code == 137 else _UNKNOWN
+    return {127: _NO_COMMAND, 137: _KILLED}.get(exit_code or 0, _UNKNOWN)

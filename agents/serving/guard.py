@@ -81,14 +81,19 @@ def main(log: Path, grace: float, scratch: Path, command: list[str]) -> int:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     scratch.mkdir(mode=0o700, exist_ok=True)
     with log.open("ab") as out:
-        server = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=_die_with_guard,
-        )
+        try:
+            server = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=_die_with_guard,
+            )
+        except OSError as error:
+            out.write(f"{error}\n".encode())
+            shutil.rmtree(scratch, ignore_errors=True)
+            return 127
     while server.poll() is None and not stop and not _parent_gone():
         pass
     _stop_group(server, grace)

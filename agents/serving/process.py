@@ -27,6 +27,11 @@ def reserved_port() -> Iterator[int]:
         yield int(holder.getsockname()[1])
 
 
+def _make(log: Path) -> None:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.touch()
+
+
 class GuardedProcess:
     """A running server under `guard.py`; see there for how it is stopped with its children."""
 
@@ -48,7 +53,7 @@ class GuardedProcess:
 
         `scratch` is made for it and removed after it. `grace` seconds pass from TERM to KILL.
         """
-        log.parent.mkdir(parents=True, exist_ok=True)
+        _make(log)
         guard = await asyncio.create_subprocess_exec(
             sys.executable,
             "-S",

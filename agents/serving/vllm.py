@@ -149,22 +149,22 @@ class VllmServer(BaseModel):
     @contextlib.asynccontextmanager
     async def running(self, log_dir: Path) -> AsyncIterator[RunningServer]:
         """Start it and wait until it answers, or raise `ServerError`; stop it on exit."""
-        with reserved_port() as port:
-            supervisor = _Supervisor(self, port, log_dir / "vllm.log")
+        async with contextlib.AsyncExitStack() as stack:
+            client = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, timeout=10))
+            port = stack.enter_context(reserved_port())
+            supervisor = _Supervisor(self, port, client, log_dir / "vllm.log")
+            stack.push_async_callback(supervisor.stop)
+            await supervisor.start()
+            watcher = asyncio.create_task(supervisor.watch())
             try:
-                await supervisor.start()
-                watcher = asyncio.create_task(supervisor.watch())
-                try:
-                    yield RunningServer(
-                        base_urls=(f"{supervisor.url}/v1",),
-                        info=await supervisor.info(),
-                        revive=supervisor.revive,
-                    )
-                finally:
-                    watcher.cancel()
-                    await asyncio.gather(watcher, return_exceptions=True)
+                yield RunningServer(
+                    base_urls=(f"{supervisor.url}/v1",),
+                    info=await supervisor.info(),
+                    revive=supervisor.revive,
+                )
             finally:
-                await supervisor.stop()
+                watcher.cancel()
+                await asyncio.gather(watcher, return_exceptions=True)
 
     def resolved_revision(self) -> str:
         """The commit that answers: the pinned one, what the cache resolved a name to, or for a
@@ -185,8 +185,9 @@ class VllmServer(BaseModel):
 class _Supervisor:
     """One server's life: start, watch with bounded restarts, stop."""
 
-    def __init__(self, config: VllmServer, port: int, log: Path) -> None:
+    def __init__(self, config: VllmServer, port: int, client: httpx.AsyncClient, log: Path) -> None:
         self._config = config
+        self._client = client
         self._scratch = _scratch_name()
         self._log_file = log
         self._command = config.command(port)
@@ -249,17 +250,15 @@ class _Supervisor:
 
     async def info(self) -> ServerInfo:
         """What `/version` and `/v1/models` say, for the rows."""
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
-            version = (await client.get(f"{self.url}/version")).json()["version"]
-            models = (await client.get(f"{self.url}/v1/models")).json()["data"]
+        version = (await self._client.get(f"{self.url}/version")).json()["version"]
+        models = (await self._client.get(f"{self.url}/v1/models")).json()["data"]
         return ServerInfo("vllm", version, models[0]["id"], self._config.resolved_revision())
 
     async def _healthy(self) -> bool:
-        async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
-            try:
-                return (await client.get(f"{self.url}/health")).status_code == 200
-            except httpx.HTTPError:
-                return False
+        try:
+            return (await self._client.get(f"{self.url}/health")).status_code == 200
+        except httpx.HTTPError:
+            return False
 
     def _report(self, what: str, begin: float, offset: int) -> str:
         assert self._process is not None

@@ -1,4 +1,4 @@
-"""Make a tiny Llama of random weights with its own tokenizer and chat template, for real vLLM on the CPU.
+"""Make a tiny Llama of random weights with a tokenizer and chat template, for vLLM on the CPU.
 
     $(bash tests/serving_vllm/make_venv.sh)/bin/python tests/serving_vllm/make_model.py OUT
 
