@@ -1,4 +1,4 @@
-"""The incremental implementation agrees with the naive one, step by step, in every configuration."""
+"""The incremental implementation agrees with the naive one at every step of every configuration."""
 
 from __future__ import annotations
 
