@@ -69,6 +69,8 @@ async def run_cells(plan: Plan) -> int:
                     for cell, study in zip(plan.cells, studies, strict=True):
                         rows.append(await run_cell(cell, study, models, display))
         print_closing(console, plan.cells, rows)
+    if stop.signal is not None:
+        console.print(f"stopped by {stop.signal.name}; the same command goes on from here")
     return stop.exit_code
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
 
 _NUMBER_BOUNDS = (
     ("minimum", ">="),
@@ -50,8 +50,21 @@ def has_key(kind: type[BaseModel], path: Sequence[str]) -> bool:
 def _schema(kind: type[BaseModel]) -> dict[str, Any] | None:
     try:
         return kind.model_json_schema()
-    except PydanticInvalidForJsonSchema:
-        return {"properties": {name: {} for name in kind.model_fields}}
+    except PydanticInvalidForJsonSchema:  # a field of a type of our own: ask field by field
+        fields = {name: _field_schema(kind, name) for name in kind.model_fields}
+        return {"properties": fields}
+
+
+def _field_schema(kind: type[BaseModel], name: str) -> dict[str, Any]:
+    field = kind.model_fields[name]
+    annotation: Any = field.annotation
+    for constraint in field.metadata:
+        annotation = Annotated[annotation, constraint]
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(annotation)
+        return adapter.json_schema()
+    except (PydanticInvalidForJsonSchema, PydanticSchemaGenerationError):
+        return {}
 
 
 def _branches(schema: dict[str, Any], node: dict[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,12 @@ from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
-from hydra.errors import HydraException, InstantiationException, MissingConfigException
+from hydra.errors import (
+    HydraException,
+    InstantiationException,
+    MissingConfigException,
+    OverrideParseException,
+)
 from hydra.utils import get_class, instantiate
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -124,7 +129,8 @@ def failure(error: Exception) -> SetupError:
             group, choice = found.groups()
             allowed = ", ".join(sorted(error.options))
             return SetupError(f"{group}={choice}: no such choice; allowed: {allowed}")
-    return SetupError(_first_line(error))
+    hint = " (an override is KEY=VALUE)" if isinstance(error, OverrideParseException) else ""
+    return SetupError(_first_line(error) + hint)
 
 
 def _first_line(error: Exception) -> str:
