@@ -90,7 +90,7 @@ def why_not_isolated() -> str:
     with ThreadPoolExecutor(1) as beside:  # a loop may already be running in this thread
         probe = _run(PythonConfig(), "print('inside')", ())
         finished = beside.submit(asyncio.run, probe).result()
-    text = finished.output.decode("utf-8", "replace").strip()
+    text = decode(finished.output.removeprefix(sandbox.REFUSAL)).strip()
     return "" if finished.status == 0 and text == "inside" else text[-200:] or "no answer"
 
 
@@ -120,8 +120,8 @@ class RunPython:
         refuse_unknown(arguments, self.parameters)
         code = text_argument(arguments, "code")
         finished = await _run(self._config, code, self._files)
-        if finished.status == sandbox.REFUSED and not finished.stopped and not self._config.unsafe:
-            reason = decode(finished.output)[-200:]
+        if finished.status == sandbox.REFUSED and finished.output.startswith(sandbox.REFUSAL):
+            reason = decode(finished.output[len(sandbox.REFUSAL) :])
             raise ToolError(f"Python code cannot be isolated on this machine ({reason}).")
         return self._result(finished)
 

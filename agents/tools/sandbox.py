@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 REFUSED = 97
-"""Exit status when this machine does not let us build the cell; the reason is on the output."""
+"""Exit status when this machine does not let us build the cell."""
+REFUSAL = b"[not isolated] "
+"""What the output starts with then; the reason follows."""
 
 _CLONE_ALL = 0x00020000 | 0x08000000 | 0x04000000 | 0x10000000 | 0x20000000 | 0x40000000
 """New mount, IPC, UTS, user, process and network namespaces (sched.h)."""
@@ -84,7 +86,7 @@ def _inside(order: dict[str, Any], uid: int, gid: int, told: int, awaited: int) 
 
 
 def _refuse(error: OSError) -> None:
-    os.write(1, f"{error.filename or 'namespaces'}: {error.strerror}".encode())
+    os.write(1, REFUSAL + f"{error.filename or 'namespaces'}: {error.strerror}".encode())
     os._exit(REFUSED)
 
 
@@ -93,7 +95,7 @@ def _build(order: dict[str, Any]) -> None:
     try:
         _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
         root = Path("/tmp")  # covered by a file system of our own, whatever it holds
-        sources = {path: os.open(path, os.O_PATH) for path in order["files"].values()}
+        sources = {name: os.open(path, os.O_PATH) for name, path in order["files"].items()}
         paths = sorted(Path(path) for path in (*_SYSTEM, *order["visible"]))
         links = {path: path.readlink() for path in paths if path.is_symlink()}
         shown = [path for path in paths if path.exists() and path not in links]
@@ -112,8 +114,8 @@ def _build(order: dict[str, Any]) -> None:
         scratch.mkdir()
         size = f"size={order['scratch_bytes']},nr_inodes=10000,mode=777"
         _mount("tmpfs", scratch, "tmpfs", _MS_NOSUID | _MS_NODEV, size)
-        for name, path in order["files"].items():
-            _show(sources[path], scratch / name, is_folder=False)
+        for name, source in sources.items():
+            _show(source, scratch / name, is_folder=False)
         try:
             _mount("proc", root / "proc", "proc", _MS_NOSUID | _MS_NODEV)
         except OSError:

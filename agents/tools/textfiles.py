@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 20_000
 MAX_COLUMNS = 200
+MAX_CELLS = 200_000
+"""Of one sheet, empty ones included: a single value far out claims a whole sheet."""
 
 
 def decode(data: bytes) -> str:
@@ -79,7 +81,8 @@ def render_xlsx(name: str, data: bytes) -> str:
 
 
 def _sheet(sheet: Worksheet, formulas: Worksheet, hidden: bool) -> str:
-    last_row, last_column = min(sheet.max_row, MAX_ROWS), min(sheet.max_column, MAX_COLUMNS)
+    last_column = min(sheet.max_column, MAX_COLUMNS)
+    last_row = min(sheet.max_row, MAX_ROWS, MAX_CELLS // last_column)
     rows: list[list[str]] = []
     fills: defaultdict[str, list[str]] = defaultdict(list)
     for shown, written in zip(
@@ -114,15 +117,20 @@ def _colour(colour: Any) -> str:
 
 
 def table(rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table; the first row is the head. Empty rows at the end are left out."""
-    kept = [list(row) for row in rows]
-    while kept and not any(cell.strip() for cell in kept[-1]):
+    """A Markdown table; the first row is the head. Empty cells and rows at the end are left out."""
+    kept = [_without_empty_end(row) for row in rows]
+    while kept and not kept[-1]:
         kept.pop()
     if not kept:
         return "(empty)"
     width = max(len(row) for row in kept)
     lines = [_line([*row, *[""] * (width - len(row))]) for row in kept]
     return "\n".join([lines[0], _line(["---"] * width), *lines[1:]])
+
+
+def _without_empty_end(row: Sequence[str]) -> list[str]:
+    filled = [at for at, cell in enumerate(row, start=1) if cell.strip()]
+    return list(row[: filled[-1]]) if filled else []
 
 
 def _line(cells: Sequence[str]) -> str:
