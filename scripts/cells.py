@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.composition import CONFIGS, compose
+from benchmarks.composition import CONFIGS, compose, rewritten
 from benchmarks.compute import LEDGER, read_ledger
 from benchmarks.errors import SetupError
 from benchmarks.settings import CellConfig
@@ -45,8 +45,8 @@ def grid_overrides(grid: Path, extra: Sequence[str]) -> list[list[str]]:
     """The override lists of a grid's cells, in order; raises `SetupError`."""
     if not grid.is_file() or grid.resolve().parent != CONFIGS / "grid":
         raise SetupError(f"{grid}: no such grid; they are in configs/grid/")
-    jobs = combinations([f"+grid={grid.stem}", *extra])
-    return [[item for item in job if not item.startswith("+grid=")] for job in jobs]
+    jobs = combinations([f"+grid={grid.stem}", *map(rewritten, extra)])
+    return [[item.lstrip("+") for item in job if not item.startswith("+grid=")] for job in jobs]
 
 
 def read_cells(grid: Path, extra: Sequence[str]) -> list[Cell]:

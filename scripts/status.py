@@ -38,20 +38,16 @@ def read_all(folder: Path) -> list[tuple[CellState, Totals | None]]:
 def build(cells: Sequence[tuple[CellState, Totals | None]], now: float) -> Table:
     """The table; `now` is Unix time. Columns that a cell has no number for stay empty."""
     table = Table(title=f"{len(cells)} cells, {sum(c.state == 'done' for c, _ in cells)} done")
-    for name in ("label", "dataset", "model", "memory", "seed", "state"):
-        table.add_column(name)
+    table.add_column("cell (label/dataset/model/memory/seed)", no_wrap=True)
+    table.add_column("state", no_wrap=True)
     for name in ("right", "errors", "prompt tokens", "tokens/s", "GPU h", "cost", "last row"):
         table.add_column(name, justify="right")
     for cell, totals in cells:
-        label, dataset, model, memory, seed = cell.folder.parts[-5:]
+        name = "/".join(cell.folder.parts[-5:])
         cut = cell.items is not None and cell.full_size is not None and cell.items < cell.full_size
         state = f"{cell.state} {cell.done}/{cell.items}" + (f" of {cell.full_size}" if cut else "")
         table.add_row(
-            label,
-            dataset,
-            f"{model} (simulated)" if cell.simulated and model != "simulated" else model,
-            memory,
-            seed.removeprefix("seed"),
+            f"{name} (simulated)" if cell.simulated and "simulated" not in name else name,
             state,
             "" if cell.right is None else f"{cell.right:.0f}",
             str(cell.errors) if cell.errors else "",
@@ -63,7 +59,7 @@ def build(cells: Sequence[tuple[CellState, Totals | None]], now: float) -> Table
         )
     table.add_section()
     table.add_row(
-        *["all", "", "", "", ""],
+        "all",
         f"{sum(c.done for c, _ in cells)}/{sum(c.items or 0 for c, _ in cells)}",
         "",
         str(sum(c.errors for c, _ in cells)),
@@ -109,6 +105,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--every", type=float, default=5.0, help="seconds between two looks")
     options = parser.parse_args(arguments)
     console = Console()
+    if not console.is_terminal:
+        console.width = 160  # in a file or a pipe no cell is to be cut short
     if not find_cells(options.folder):
         print(
             f"{options.folder}: no cells here (a cell begins with its cell.yaml)", file=sys.stderr

@@ -99,6 +99,19 @@ class VllmServer(BaseModel):
             )
         return missing
 
+    def prefetch(self) -> str:
+        """Download the weights at their revision (on a login node, say); returns their folder.
+
+        Needs huggingface-hub; formats that vLLM does not read are left out.
+        """
+        if Path(self.model).is_dir():
+            return self.model
+        from huggingface_hub import snapshot_download
+
+        return snapshot_download(
+            self.model, revision=self.revision, ignore_patterns=["original/*", "*.pth", "*.gguf"]
+        )
+
     def command(self, port: int) -> list[str]:
         """The `vllm serve` command line (flags of vLLM 0.32 and 0.33)."""
         structured: dict[str, Any] = {"backend": self.structured_backend}
