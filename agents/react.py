@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.actions import Reply, parse_reply
 from agents.ledger import Meter
-from agents.prompts import question_text, system_prompt, user_prompt
+from agents.prompts import question_text, system_prompt, user_prompt, worked_examples
 from agents.schema import step_schema
 from agents.tools.base import Tool, ToolError, ToolResult
 from agents.trace import ContextRecord, EpisodeRecord, Status, StepRecord
@@ -116,9 +116,9 @@ class _Episode:
         self.plain_text = config.reply_format == "text" or (
             config.reply_format == "auto" and not meter.structured_output
         )
-        self.system = system_prompt(
-            tools, answer_instructions, examples=config.examples, plain_text=self.plain_text
-        )
+        system = system_prompt(tools, answer_instructions, plain_text=self.plain_text)
+        examples = worked_examples(self.tools, config.examples, plain_text=self.plain_text)
+        self.prefix = (Message("system", system), *examples)
         self.schema = None if self.plain_text else step_schema(tools, **_bounds(config))
         self.steps: list[StepRecord] = []
         self.answer: str | None = None
@@ -157,7 +157,7 @@ class _Episode:
         )
         await self.check_window(user)
         request = ChatRequest(
-            messages=(Message("system", self.system), Message("user", user, self.images)),
+            messages=(*self.prefix, Message("user", user, self.images)),
             role="agent",
             max_tokens=self.config.max_new_tokens,
             json_schema=self.schema,
@@ -225,24 +225,24 @@ class _Episode:
     async def room(self) -> int:
         """Tokens that the window leaves for the memory in the next prompt."""
         fixed = user_prompt("", self.notices, step=1, last_step=self.config.max_steps)
-        used = await self.meter.count_tokens(self.system) + await self.meter.count_tokens(fixed)
-        return max(0, self.limit - used)
+        return max(0, await self.room_beside_prefix() - await self.meter.count_tokens(fixed))
 
-    @property
-    def limit(self) -> int:
-        """Prompt tokens that leave room for the reply and for what the chat template adds."""
-        config = self.config
-        return self.meter.context_window - config.max_new_tokens - config.context_margin
+    async def room_beside_prefix(self) -> int:
+        """Tokens for the user message: what the fixed messages and the reply leave, and what the
+        chat template adds (a few tokens a message)."""
+        counts = [await self.meter.count_tokens(message.content) for message in self.prefix]
+        used = sum(counts) + 8 * len(counts) + self.config.context_margin
+        return self.meter.context_window - self.config.max_new_tokens - used
 
     async def check_window(self, user: str) -> None:
         """Raise `ContextOverflow` instead of sending what cannot fit.
 
         No tokenizer makes more tokens than bytes, so most prompts need no exact count.
         """
-        system = await self.meter.count_tokens(self.system)
-        if system + len(user.encode()) <= self.limit:
+        room = await self.room_beside_prefix()
+        if len(user.encode()) <= room:
             return
-        if system + await self.meter.count_tokens(user) > self.limit:
+        if await self.meter.count_tokens(user) > room:
             raise ContextOverflow("prompt and reply do not fit into the context window")
 
     def spent(self) -> bool:

@@ -1,7 +1,8 @@
 """The agent's prompts: Jinja2 templates in this folder, undefined names are errors.
 
-A system message that is fixed for a question, and one user message a step: the memory's working
-context, notices about the step before, and a line that asks for the next step.
+A system message and worked examples (turns of user and assistant) that are fixed for a question,
+and one user message a step: the memory's working context, notices about the step before, and a line
+that asks for the next step.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def question_text(question: str, files: Sequence[str] = ()) -> str:
 
 
 def system_prompt(
-    tools: Sequence[Tool], answer_instructions: str, *, examples: int = 0, plain_text: bool = False
+    tools: Sequence[Tool], answer_instructions: str, *, plain_text: bool = False
 ) -> str:
-    """Instructions, tools, answer instructions, worked examples."""
+    """Instructions, tools, answer instructions."""
     return _template("system.j2").render(
         tools=[
             {
@@ -54,7 +55,6 @@ def system_prompt(
         ],
         final=FINAL_ANSWER,
         answer_instructions=answer_instructions.strip(),
-        examples=worked_examples({tool.name for tool in tools}, examples, plain_text=plain_text),
         plain_text=plain_text,
     )
 
