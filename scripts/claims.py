@@ -63,7 +63,7 @@ def judge_path(path: Path) -> list[Verdict]:
     from scripts.report.claims_poisoning import PoisonArm
     from scripts.report.judge import judge_benchmark, judge_poisoning, judge_rows
     from scripts.report.load import load_results
-    from scripts.report.poisoning import poison_arms
+    from scripts.report.poisoning import poison_arms, poison_cells
 
     if path.suffix == ".csv":
         with path.open(encoding="utf-8") as file:
@@ -74,7 +74,7 @@ def judge_path(path: Path) -> list[Verdict]:
         return judge_benchmark(Bench(reference.read_benchmark(path)), path.name)
     results = load_results(path)
     verdicts = judge_rows(results.rows, summarize(results.rows))
-    for arm in poison_arms(results):
+    for arm in poison_arms(poison_cells(results)):
         verdicts += judge_poisoning(arm, f"poisoning, {arm.model}, arm {arm.label}")
     return verdicts
 

@@ -8,6 +8,7 @@ from scripts.report.companion import companion_tables
 from scripts.report.layout import Table
 from scripts.report.load import Results
 from scripts.report.marks import table_marks
+from scripts.report.poisoning import poison_cells, poisoning_tables
 from scripts.report.prose import prose_table, totals_table
 from scripts.report.repeat import length_table, noise_table
 
@@ -22,4 +23,5 @@ def build_tables(results: Results) -> list[Table]:
         tables += companion_tables(results.rows, cells)
         further = [noise_table(results.rows, cells), length_table(results.rows, cells)]
         tables += [table for table in further if table is not None]
+    tables[3:3] = poisoning_tables(poison_cells(results))
     return tables

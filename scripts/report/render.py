@@ -174,12 +174,15 @@ def _pieces(panel: Panel, width: int) -> list[tuple[str, list[int]]]:
     for text, span in groups:
         room, piece = width - widths[0] - 3, list[int]()
         for place in range(start, start + span):
+            if not any(line.values[place].text for line in panel.lines if place < len(line.values)):
+                continue  # an empty column of marks would only take room
             if piece and widths[place] + 3 > room:
                 pieces.append((text, piece))
                 room, piece = width - widths[0] - 3, []
             piece.append(place)
             room -= widths[place] + 3
-        pieces.append((text, piece))
+        if piece:
+            pieces.append((text, piece))
         start += span
     return pieces
 
