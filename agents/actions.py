@@ -262,7 +262,7 @@ def read_operation(value: Any) -> tuple[TaskOperation | None, list[str]]:
         kind = kind.strip("\"' ").lower()
         if kind in ("", "null", "none", "n/a"):
             return None, []
-        value = {kind: rest.strip("\"' ") if colon else ""}
+        value = {kind: rest.strip("\"' ")} if colon else kind
     if value is None or value == {} or value is False:
         return None, []
     if not isinstance(value, dict):
