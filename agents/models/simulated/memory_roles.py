@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -15,6 +14,7 @@ from wmt import grammar
 from wmt.grammar import Item, Section
 
 UNKNOWN = "unknown"
+REPORTED_RESULT = "Reported result"
 MOST_SELECTED = 12
 LEAST_SHARE = 0.3
 """A candidate is taken if it reaches this share of the best one's overlap."""
@@ -37,27 +37,22 @@ def words(text: str) -> frozenset[str]:
 
 
 def select(sections: tuple[Section, ...], language: Language) -> dict[str, Any]:
-    """Pick the candidates that share rare words with the active task.
+    """Pick the candidates that share words with the active task.
 
-    Words shared with few candidates weigh more (log of 1 + candidates / candidates with the word).
     The task's words are first extended by what the candidates state along the chain of the task:
-    who was found to be the mayor is part of the question where that mayor was born. Where a
-    candidate shows u and U, its overlap is multiplied by their mean. Taken are the best, at most
-    `MOST_SELECTED`, that reach `LEAST_SHARE` of the best overlap.
+    who was found to be the mayor is part of the question where that mayor was born. A candidate's
+    overlap is the number of distinct content words that it shares; where it shows u and U, that is
+    multiplied by their mean. Taken are the best, at most `MOST_SELECTED`, later ones first among
+    equals, that reach `LEAST_SHARE` of the best overlap.
     """
     task = "\n".join(section.text for section in sections if section.title == grammar.ACTIVE_TASK)
     items = [i for s in sections if s.title == grammar.CANDIDATES for i in s.items]
     wanted = words(task) | _found_on_the_way(task, items, language)
-    shared = [words(_shown(item)) & wanted for item in items]
-    weight = {
-        word: math.log(1 + len(items) / sum(word in found for found in shared))
-        for word in frozenset[str]().union(*shared)
-    }
     ranked = []
-    for item, found in zip(items, shared, strict=True):
+    for item in items:
         scores = [score for score in (item.score, item.priority) if score is not None]
         factor = sum(scores) / len(scores) if scores else 1.0
-        ranked.append((sum(weight[word] for word in sorted(found)) * factor, item.id))
+        ranked.append((len(words(_shown(item)) & wanted) * factor, item.id))
     ranked.sort(key=lambda pair: (-pair[0], -pair[1]))
     least = LEAST_SHARE * ranked[0][0] if ranked else 0.0
     chosen = [i for overlap, i in ranked[:MOST_SELECTED] if overlap > 0 and overlap >= least]
@@ -110,10 +105,12 @@ def _chain(part: Lookup, knowledge: Knowledge) -> list[tuple[Mention, str]]:
 def summarize(sections: tuple[Section, ...], language: Language) -> dict[str, Any]:
     """Keep the sentences that answer the objective, hop by hop; trusted ones where there are any.
 
-    Evidence from a source that says itself that it should not be trusted keeps that mark.
+    The result is the one that the agent reported, right or wrong; only where it reported none, the
+    steps are asked. Evidence from a source that says itself that it should not be trusted keeps that mark.
     """
     objective = "\n".join(s.text for s in sections if s.title == grammar.OBJECTIVE)
     steps = [item for s in sections if s.title == grammar.STEPS for item in s.items]
+    reported = " ".join(s.text for s in sections if s.title == REPORTED_RESULT).strip()
     knowledge, said = Knowledge(language.conflict), []
     for item in steps:
         statements = language.reader.statements(item.content)
@@ -126,11 +123,21 @@ def summarize(sections: tuple[Section, ...], language: Language) -> dict[str, An
     missing = [p for p in parts if not isinstance(knowledge.resolve(p, believe_all=True), Known)]
     failed = [item for item in steps if item.state == "failure"]
     return {
-        "result": _one(question, knowledge),
+        "result": reported
+        if reported.lower() not in ("", UNKNOWN)
+        else _found(question, knowledge),
         "evidence": list(dict.fromkeys(evidence))[:MOST_EVIDENCE],
         "unresolved": [f"No statement was found on {part.text}." for part in missing],
         "warnings": list(dict.fromkeys(map(_warning, failed)))[:MOST_EVIDENCE],
     }
+
+
+def _found(question: Combine | None, knowledge: Knowledge) -> str:
+    """What the steps say to an objective; a name keeps its descriptor, which later steps need."""
+    if question is not None and question.op == "value":
+        value = knowledge.resolve(question.parts[0], believe_all=True)
+        return value.value if isinstance(value, Known) else UNKNOWN
+    return _one(question, knowledge)
 
 
 def _warning(item: Item) -> str:
