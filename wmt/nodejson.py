@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from enum import StrEnum
 from typing import Any
 
 from wmt.nodes import Lifecycle, MemoryNode, NodeKind, Outcome, Summary
@@ -10,22 +11,24 @@ from wmt.nodes import Lifecycle, MemoryNode, NodeKind, Outcome, Summary
 _NODE_FIELDS = tuple(spec.name for spec in fields(MemoryNode))
 
 
-def summary_to_json(summary: Summary) -> dict[str, Any]:
-    """A summary as JSON-ready data."""
-    return {
-        "objective": summary.objective,
-        "result": summary.result,
-        "evidence": list(summary.evidence),
-        "unresolved": list(summary.unresolved),
-        "warnings": list(summary.warnings),
-    }
+def encoded(value: Any) -> Any:
+    """One field of a node as JSON-ready data."""
+    if isinstance(value, StrEnum):
+        return value.value
+    if isinstance(value, Summary):
+        return {
+            "objective": value.objective,
+            "result": value.result,
+            "evidence": list(value.evidence),
+            "unresolved": list(value.unresolved),
+            "warnings": list(value.warnings),
+        }
+    return value
 
 
 def node_to_json(node: MemoryNode) -> dict[str, Any]:
     """A node as JSON-ready data."""
-    data = {name: getattr(node, name) for name in _NODE_FIELDS}
-    data["summary"] = None if node.summary is None else summary_to_json(node.summary)
-    return data
+    return {name: encoded(getattr(node, name)) for name in _NODE_FIELDS}
 
 
 def node_from_json(data: dict[str, Any]) -> MemoryNode:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from wmt.eventlog import EventLog
 from wmt.events import Event, EventKind
-from wmt.nodejson import decoded, node_from_json, node_to_json, summary_to_json
-from wmt.nodes import Lifecycle, MemoryNode, NodeKind, Outcome, Summary
+from wmt.nodejson import decoded, encoded, node_from_json, node_to_json
+from wmt.nodes import Lifecycle, MemoryNode, NodeKind, Outcome
 from wmt.retention import RetentionParams, decayed_score, priority_of_terms
 from wmt.stats import BranchStats, Terms, fixed
 
@@ -146,17 +146,11 @@ class MemoryTree:
         self, kind: EventKind, node_id: int, after: dict[str, Any], detail: dict[str, Any]
     ) -> None:
         """Change fields of a node and log it; see `Event`."""
-        data = {
-            name: summary_to_json(value) if isinstance(value, Summary) else value
-            for name, value in after.items()
-        }
         if kind in ("started", "activated"):
             before: dict[str, Any] = {"active": self.path[-1] if self.path else None}
         else:
-            node = self.nodes[node_id]
-            before = {name: getattr(node, name) for name in after}
-            if isinstance(before.get("summary"), Summary):
-                before["summary"] = summary_to_json(before["summary"])
+            before = {name: encoded(getattr(self.nodes[node_id], name)) for name in after}
+        data = {name: encoded(value) for name, value in after.items()}
         event = Event(self.step, kind, node_id, before, data, detail)
         self.apply(event)
         self.log.append(event)
