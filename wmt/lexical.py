@@ -1,4 +1,4 @@
-"""The selector that calls no model: BM25 relevance to the active path, combined with u and U."""
+"""The selector that calls no model: BM25 relevance to the active task, combined with u and U."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ class IncrementalBM25:
 
 
 class LexicalSelector:
-    """At most `top_k` candidates that share a word with the question or the goals of the active
-    path, by relevance; with `scores`, by relevance times the mean of u and U (u alone for a global
-    memory). Equals are taken latest first."""
+    """At most `top_k` candidates that share a word with the active task, or with the tasks above it
+    where none does with the active one. They are ranked by relevance; with `scores`, by relevance
+    times the mean of u and U (u alone for a global memory). Equals are taken latest first."""
 
     def __init__(self, scores: bool, top_k: int) -> None:
         self._scores = scores
@@ -95,7 +95,10 @@ class LexicalSelector:
     async def select(self, request: SelectionRequest) -> Chosen:
         """See the class."""
         self._index.update({each.id: each.text for each in request.candidates})
-        relevance = self._index.scores(word for goal in request.goals for word in tokens(goal))
+        *above, active = request.goals
+        relevance = self._index.scores(tokens(active))
+        if not relevance:
+            relevance = self._index.scores(word for goal in above for word in tokens(goal))
         ranked = sorted(
             (-relevance[each.id] * self._weight(each), -each.id)
             for each in request.candidates

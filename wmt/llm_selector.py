@@ -44,7 +44,7 @@ class LLMSelector:
             Message("user", body),
         )
         retries = 0
-        for attempt in range(2):
+        for attempt in range(2 if shown else 0):
             try:
                 done = await self._model.complete(
                     ChatRequest(messages, "selector", MAX_TOKENS, json_schema=self._schema)

@@ -41,7 +41,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SelectionRequest:
-    """What a selector decides on: the goals of the active path, root first; the candidates by id;
+    """What a selector decides on: the goals of the active path, root first and the active task last; the candidates by id;
     and the tokens that the budget leaves for them (None: no limit)."""
 
     goals: tuple[str, ...]

@@ -97,7 +97,7 @@ class LLMSummarizer:
         if known:
             head += "\n" + section_text(Section(known_title, known))
         messages, cut = await self._messages(head, members)
-        for _ in range(2):
+        for _ in range(2 if cut < len(members) else 0):
             try:
                 done = await self._model.complete(
                     ChatRequest(messages, "summarizer", MAX_TOKENS, json_schema=REPLY_SCHEMA)
