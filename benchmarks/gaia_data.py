@@ -123,8 +123,6 @@ def read(folder: Path, split: Split) -> list[Question]:
             f"2023/{split}/metadata.parquet and the attachments beside it"
         )
     rows = _rows(table)
-    if not rows:
-        raise SetupError(f"dataset: {table} holds no questions")
     questions = [_question(folder, table, row) for row in rows]
     lost = [question.file for question in questions if question.file and not question.file.exists()]
     if lost:
@@ -140,18 +138,20 @@ def read(folder: Path, split: Split) -> list[Question]:
 def _rows(table: Path) -> Sequence[dict[str, Any]]:
     try:
         from datasets import Dataset
-        from datasets.utils.logging import disable_progress_bar
+        from datasets.utils.logging import CRITICAL, disable_progress_bar, set_verbosity
     except ImportError:
         raise SetupError("dataset: GAIA needs the extra 'gaia'; pip install -e '.[gaia]'") from None
     disable_progress_bar()
+    set_verbosity(CRITICAL)  # what goes wrong is said once, by us
     try:
         # The converted copy that the library makes is thrown away: it must not outlive the cache.
         with tempfile.TemporaryDirectory() as scratch:
             data = Dataset.from_parquet(str(table), cache_dir=scratch, keep_in_memory=True)
             rows: list[dict[str, Any]] = data.to_list()
     except Exception as error:  # pyarrow and datasets raise what they like
-        raise SetupError(f"dataset: {table} cannot be read: {_first_line(error)}") from None
-    lacking = [name for name in _COLUMNS if rows and name not in rows[0]]
+        reason = _first_line(error.__cause__ or error)
+        raise SetupError(f"dataset: {table} cannot be read: {reason}") from None
+    lacking = [name for name in _COLUMNS if name not in rows[0]]
     if lacking:
         raise SetupError(f"dataset: {table} has no column {lacking[0]!r}; it is not GAIA's layout")
     return rows
