@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.actions import INVALID_REPLY, Reply, parse_reply, read_arguments, read_operation
+from agents.actions import INVALID_REPLY, Reply, parse_reply
+from agents.fields import read_arguments, read_operation
 from wmt.memory import TaskOperation
 
 TOOLS: dict[str, dict[str, Any]] = {
