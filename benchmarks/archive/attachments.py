@@ -14,6 +14,8 @@ from benchmarks.archive.quiz import Question
 from benchmarks.archive.world import World
 
 _ROWS = 9
+Cells = list[str | int]
+
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -30,16 +32,16 @@ def content(world: World, question: Question) -> bytes:
     if question.file_kind == "txt":
         lines = [plain_sentence(world, index, needed.relation, rng) for index in listed]
         return ("Notes for the next edition.\n\n" + "\n".join(lines) + "\n").encode()
-    header = ["name", phrasings()[needed.relation]["column"][0]]
+    header: Cells = ["name", phrasings()[needed.relation]["column"][0]]
     attribute = world.attributes(needed.entity)[needed.relation]
-    rows = [
+    rows: list[Cells] = [
         [_name(world, i), _cell(world, attribute, world.facts(i)[needed.relation])] for i in listed
     ]
     match question.file_kind:
         case "csv":
             return _csv([header, *rows])
         case "json":
-            records = [dict(zip(header, row, strict=True)) for row in rows]
+            records = [dict(zip(map(str, header), row, strict=True)) for row in rows]
             return (json.dumps({"entries": records}, indent=1, ensure_ascii=False) + "\n").encode()
         case _:
             return _xlsx([header, *rows], kind)
@@ -57,13 +59,13 @@ def _cell(world: World, attribute: Attribute, value: object) -> str | int:
     return value if isinstance(value, int) else str(value)
 
 
-def _csv(rows: list[list[str | int]] | list[list[str]]) -> bytes:
+def _csv(rows: list[Cells]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue().encode()
 
 
-def _xlsx(rows: list[list[str | int]] | list[list[str]], title: str) -> bytes:
+def _xlsx(rows: list[Cells], title: str) -> bytes:
     """A workbook without the time of its making, which openpyxl would write in two places."""
     from openpyxl import Workbook
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tempfile
+import weakref
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -55,7 +57,7 @@ class ArchiveBenchmark:
         self.revision = f"{VERSION}-seed{seed}-{library.size}docs-{self._hash()}"
         self._tools = tools
         self._reading = results, page_words, snippet_words
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Path | None = None
         self._tasks = [self._task(question) for question in questions]
 
     def tasks(self) -> Sequence[Task]:
@@ -79,8 +81,9 @@ class ArchiveBenchmark:
         files: tuple[Path, ...] = ()
         if question.filed is not None:
             if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="archive-files-")
-            file = Path(self._folder.name) / question.id / question.file_name
+                self._folder = Path(tempfile.mkdtemp(prefix="archive-files-"))
+                weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+            file = self._folder / question.id / question.file_name
             file.parent.mkdir()
             file.write_bytes(attachments.content(self.library.world, question))
             files = (file,)

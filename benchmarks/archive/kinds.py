@@ -267,7 +267,7 @@ def name_for(kind: str, rng: Random, crowded: bool) -> str:
             last = f"{rng.choice(_MANNERS)} {rng.choice(_FIGURES)}"
             return f"{rng.choice(_FIGURES)} of the {f'{base} ' if crowded else ''}{last}"
         case "festival":
-            ends = ("Lantern Fair", "Regatta", "Kite Week", "Harvest Feast", "Song Days")
-            return f"{base} {_base(rng) + ' ' if crowded else ''}{rng.choice(ends)}"
+            fairs = ("Lantern Fair", "Regatta", "Kite Week", "Harvest Feast", "Song Days")
+            return f"{base} {_base(rng) + ' ' if crowded else ''}{rng.choice(fairs)}"
         case _:
             return f"{base} {_base(rng) + ' ' if crowded else ''}{kind.capitalize()}"

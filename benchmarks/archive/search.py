@@ -22,6 +22,8 @@ _STOP = frozenset(
         "that the their they this to was were which who with whom what where when",
     )
 )
+TITLE_WEIGHT = 3
+"""How often a title counts, so that what a document is about outweighs what it mentions."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -65,7 +67,7 @@ class Library:
         known = self._vocabulary
         for number in range(1, self.size + 1):
             document = prose.write(self.world, number)
-            words = tokens(f"{document.title} {document.text}")
+            words = tokens(document.title) * TITLE_WEIGHT + tokens(document.text)
             corpus.append(array("i", [known.setdefault(word, len(known)) for word in words]))
         index = bm25s.BM25()
         index.index((corpus, known), create_empty_token=False, show_progress=False)

@@ -77,11 +77,18 @@ class LexiconFile(BaseModel):
 
 @dataclass(frozen=True)
 class SayPattern:
-    """How a text states a relation. `anchor` is a literal part, for a quick first look."""
+    """How a text states a relation. `anchor` is a literal part, for a quick first look; only a
+    phrase whose anchor was met is compiled."""
 
     relation: str
     anchor: str
-    regex: re.Pattern[str]
+    phrase: str
+    value: ValueType
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        """The phrase with a subject and a value in it."""
+        return _say_regex(self.phrase, self.value)
 
 
 @dataclass(frozen=True)
@@ -115,7 +122,7 @@ class Lexicon:
     def says(self) -> tuple[SayPattern, ...]:
         """Every way to state a relation."""
         return tuple(
-            SayPattern(key, _anchor(phrase), _say_regex(phrase, relation.value))
+            SayPattern(key, _anchor(phrase), phrase, relation.value)
             for key, relation in self.relations.items()
             for phrase in relation.say
         )

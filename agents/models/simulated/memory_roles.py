@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from agents.models.simulated.knowledge import Knowledge, Known, combine
@@ -31,6 +32,7 @@ _COMMON = frozenset(
 _NUMBERED = re.compile(r"\d+[.)] +(.*)")
 
 
+@lru_cache(maxsize=20_000)
 def words(text: str) -> frozenset[str]:
     """Content words of a text, in lower case."""
     return frozenset(_WORDS.findall(text.lower())) - _COMMON
@@ -106,7 +108,8 @@ def summarize(sections: tuple[Section, ...], language: Language) -> dict[str, An
     """Keep the sentences that answer the objective, hop by hop; trusted ones where there are any.
 
     The result is the one that the agent reported, right or wrong; only where it reported none, the
-    steps are asked. Evidence from a source that says itself that it should not be trusted keeps that mark.
+    steps are asked. Evidence from a source that says itself that it should not be trusted keeps
+    that mark.
     """
     objective = "\n".join(s.text for s in sections if s.title == grammar.OBJECTIVE)
     steps = [item for s in sections if s.title == grammar.STEPS for item in s.items]
