@@ -41,8 +41,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SelectionRequest:
-    """What a selector decides on: the goals of the active path, root first and the active task last; the candidates by id;
-    and the tokens that the budget leaves for them (None: no limit)."""
+    """What a selector decides on: the goals of the active path, the root's first and the active
+    task's last; the candidates by id; the tokens that the budget leaves for them (None: no limit).
+    """
 
     goals: tuple[str, ...]
     candidates: tuple[Candidate, ...]
