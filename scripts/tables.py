@@ -52,9 +52,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
             return 2
         tables = [table for table in tables if table.name in wanted]
-    print_tables(tables, Console())
     if options.out:
         write_tables(tables, options.out)
+    print_tables(tables, Console())
+    if options.out:
         print(f"{len(tables)} tables written to {options.out}")
     marked = {table.name: table.marks for table in tables if table.marks}
     if options.strict and marked:

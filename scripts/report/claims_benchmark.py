@@ -65,9 +65,9 @@ class Bench:
         sides = [
             [self.cells[dataset, model, memory] for model in models] for memory in (left, right)
         ]
-        values = [_mean(side, what) for side in sides]
+        left_value, right_value = (_mean(side, what) for side in sides)
         p, test = (None, "") if relation == "=" else self._noise(dataset, models, what, left, right)
-        return Comparison(where, what, *labels, relation, *values, p=p, test=test)
+        return Comparison(where, what, *labels, relation, left_value, right_value, p=p, test=test)
 
     def _lacking(self, dataset: str, models: Sequence[str], pair: tuple[str, str]) -> str:
         for model in models:

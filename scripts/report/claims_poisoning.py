@@ -46,16 +46,22 @@ class PoisonArm:
         """Compare two memories on one metric."""
         key = f"{ASR}_{reading}" if metric == ASR else metric
         labels = (names.show_memory(left), names.show_memory(right))
-        values = [self._value(key, memory) for memory in (left, right)]
-        if None in values:
-            lacking = left if values[0] is None else right
-            return Comparison(
-                "Poisoning", metric, *labels, relation, lacking=f"no {metric} for {lacking}"
-            )
+        left_value, right_value = self._value(key, left), self._value(key, right)
+        if left_value is None or right_value is None:
+            lacking = left if left_value is None else right
+            return Comparison("", metric, *labels, relation, lacking=f"no {metric} for {lacking}")
         within = EQUAL_TO_PRINT if relation in ("=", "<=", ">=") else EXACT
         p, test = (None, "") if relation == "=" else self._noise(key, left, right)
         return Comparison(
-            "Poisoning", metric, *labels, relation, *values, p=p, test=test, equal_within=within
+            "",
+            metric,
+            *labels,
+            relation,
+            left_value,
+            right_value,
+            p=p,
+            test=test,
+            equal_within=within,
         )
 
     def equals(self, metric: str, memory: str, value: float) -> Comparison:
@@ -64,9 +70,9 @@ class PoisonArm:
         label = names.show_memory(memory)
         if found is None:
             lacking = f"no {metric} for {memory}"
-            return Comparison("Poisoning", metric, label, "", "=", lacking=lacking)
+            return Comparison("", metric, label, "", "=", lacking=lacking)
         return Comparison(
-            "Poisoning", metric, label, "complete", "=", found, value, equal_within=EQUAL_TO_PRINT
+            "", metric, label, "complete", "=", found, value, equal_within=EQUAL_TO_PRINT
         )
 
     def beaten(self, metric: str, memory: str) -> Comparison:
@@ -76,7 +82,7 @@ class PoisonArm:
         if len(found) < len(rivals):
             label = names.show_memory(memory)
             lacking = f"no {metric} for every memory"
-            return Comparison("Poisoning", metric, label, "", ">", lacking=lacking)
+            return Comparison("", metric, label, "", ">", lacking=lacking)
         return self.compare(metric, memory, ">", min(found, key=lambda name: found[name]))
 
     def _value(self, metric: str, memory: str) -> float | None:

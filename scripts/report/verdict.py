@@ -59,14 +59,15 @@ class Comparison:
 
     def describe(self) -> str:
         """One line with the numbers."""
+        where = f"{self.where}: " if self.where else ""
         if self.outcome == "not enough data":
-            return f"{self.where}: {self.what}: {self.lacking or 'no value'}"
+            return f"{where}{self.what}: {self.lacking or 'no value'}"
         assert self.left_value is not None and self.right_value is not None
         noise = ""
         if self.beyond is not None:
             noise = ", beyond noise" if self.beyond else ", within noise"
         return (
-            f"{self.where}: {self.what}: {self.left} {show(self.left_value, self.what)} "
+            f"{where}{self.what}: {self.left} {show(self.left_value, self.what)} "
             f"{self.relation} {self.right} {show(self.right_value, self.what)}: "
             f"{self.outcome}{noise}"
         )
