@@ -36,6 +36,9 @@ METRICS: dict[str, Callable[[Counts], Ratio]] = {
     "memory_ms": lambda c: (1000 * c.memory_seconds, c.prompts),
     "call_ms": lambda c: (1000 * c.calls.seconds, c.calls.calls),
     "call_prompt_tokens": lambda c: (c.calls.prompt_tokens, 1),
+    "evidence": lambda c: (c.evidence, c.critical),
+    "suppressed": lambda c: (c.suppressed, c.critical),
+    "suppressed_right": lambda c: (c.suppressed_right, c.suppressed),
     "final_success": lambda c: (c.final_right_parts == c.final_parts > 0, 1),
     "final_parts": lambda c: (c.final_right_parts, c.final_parts),
     "laundering": lambda c: (c.laundered, c.summaries),
@@ -49,7 +52,10 @@ METRICS: dict[str, Callable[[Counts], Ratio]] = {
 
 `prompt_tokens` are those of the constructed context, per prompt; `memory_ms` are memory operations
 per prompt without model calls; `call_ms` is the latency per model call; `call_prompt_tokens` are
-the prompt tokens of all model calls of a scenario, selector and summarizer included; `selected` and
+the prompt tokens of all model calls of a scenario, selector and summarizer included; `evidence` is
+the share of critical contexts that hold a benign entry with the answer; `suppressed` the share of
+subtasks whose branch became obsolete, `suppressed_right` that of the rightly answered among them;
+`selected` and
 `candidates` are memories per prompt, the active path among both.
 """
 

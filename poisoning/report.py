@@ -34,11 +34,14 @@ _TABLE_4 = {
     "memory_ms": ("memory ms per prompt", "latency_ms_mean"),
 }
 _BESIDE = {
+    "evidence": "critical contexts with the evidence",
     "final_success": "final question right",
     "final_parts": "parts of it right",
     "laundering": "summaries that carry poison",
     "laundering_result": "summaries whose result is poison",
     "BR_with_summaries": "BR, summaries and results included",
+    "suppressed": "finished subtasks suppressed",
+    "suppressed_right": "of these, answered right",
     "PRR_chance": "PRR of as many random draws",
     "selected": "memories per prompt",
     "candidates": "candidates per prompt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agents.trace import CallRecord, ContextRecord
+from agents.trace import CallRecord, ContextRecord, Status
 from poisoning.lines import (
     CompleteLine,
     CriticalLine,
@@ -18,6 +18,7 @@ from poisoning.lines import (
     SubtaskInfo,
 )
 from poisoning.schema import Place
+from wmt.chat import CallRole
 
 
 def info(
@@ -98,9 +99,9 @@ def entry(name: str, node: int, built: ContextRecord, **more: Any) -> EntryLine:
     )
 
 
-def call(role: str = "agent", prompt: int = 20, seconds: float = 0.5) -> CallRecord:
+def call(role: CallRole = "agent", prompt: int = 20, seconds: float = 0.5) -> CallRecord:
     return CallRecord(
-        role=role,  # type: ignore[arg-type]
+        role=role,
         prompt_tokens=prompt,
         completion_tokens=1,
         seconds=seconds,
@@ -136,9 +137,11 @@ def summary(result: str, *evidence: str, warnings: Sequence[str] = ()) -> dict[s
     }
 
 
-def final(pool: Sequence[int] | None, right: Sequence[bool], status: str = "answered") -> FinalLine:
+def final(
+    pool: Sequence[int] | None, right: Sequence[bool], status: Status = "answered"
+) -> FinalLine:
     return FinalLine(
-        status=status,  # type: ignore[arg-type]
+        status=status,
         error="the server is gone" if status == "error" else "",
         context=None if pool is None else context(pool, pool, [0]),
         answer="; ".join("x" for _ in right) if right else None,
