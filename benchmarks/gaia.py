@@ -30,13 +30,16 @@ unless the question says otherwise;
 Answer always, with your best guess if you are not sure."""
 
 
+_CUSTOM = "_custom"
+
+
 class GaiaConfig(QuestionDatasetConfig):
     """Where GAIA comes from and which part of it is asked.
 
     `text_only` keeps the questions without a file. `counts` are the questions by level that the
-    uncut set must have. `revision` pins the gated repository; `path` is a local copy instead. The
-    test split has no published answers: it runs under the name NAME_test, every score is 0, and
-    the leaderboard's submission file is written.
+    uncut set must have, `test_counts` those of the whole test split. `revision` pins the gated
+    repository; `path` is a local copy instead. The test split has no published answers: it runs
+    under the name NAME_test, every score is 0, and the leaderboard's submission file is written.
     """
 
     uses_web: ClassVar[bool] = True
@@ -44,7 +47,7 @@ class GaiaConfig(QuestionDatasetConfig):
     split: Split = "validation"
     text_only: bool
     counts: dict[int, int]
-    test_counts: dict[int, int] | None = None
+    test_counts: dict[int, int]
     revision: str = Field(pattern=r"^[0-9a-f]{40}$")
 
     def model_post_init(self, context: Any) -> None:
@@ -57,7 +60,7 @@ class GaiaConfig(QuestionDatasetConfig):
         if self.path is None:
             return missing(self.revision, self.split)
         try:
-            self._questions(self.path)
+            self._named(read(self.path, self.split))
         except SetupError as error:
             return list(error.lines)
         return []
@@ -65,33 +68,37 @@ class GaiaConfig(QuestionDatasetConfig):
     def prefetch(self) -> str:
         """Download the data into the cache; one line that says where it is."""
         folder = download(self.revision, self.split)
-        return f"{self.name}: {len(self._questions(folder))} questions in {folder}"
+        return f"{len(self._asked(read(folder, self.split)))} questions in {folder}"
 
     def load(self, tools: ToolsConfig) -> Gaia:
         """The uncut set, counts checked; raises `SetupError`."""
         folder = self.path or download(self.revision, self.split)
-        questions = self._questions(folder)
-        name, revision = self.name, self.revision
-        if self.path is not None:
-            revision = f"local-{content_hash(folder, self.split)}"
+        questions = read(folder, self.split)
+        revision = f"local-{content_hash(folder, self.split)}" if self.path else self.revision
+        return Gaia(self._named(questions), revision, self._asked(questions), tools)
+
+    def _named(self, questions: Sequence[Question]) -> str:
+        """The set's name. Somebody's own questions in GAIA's layout are welcome, but neither a row
+        nor a folder may show them under GAIA's name, so that the configuration's own changes too.
+        """
         wrong = self._unexpected(questions)
         if wrong and self.path is None:
             raise SetupError(f"dataset: {wrong}; the repository has changed or is incomplete")
-        if wrong:
-            # Somebody's own questions in GAIA's layout: welcome, but never under GAIA's name.
-            name = f"{name}_custom"
-            print(f"dataset.path: {wrong}; it runs as {name}", file=sys.stderr)
-        return Gaia(name, revision, questions, tools)
+        if wrong and not self.name.endswith(_CUSTOM):
+            self.name += _CUSTOM
+            print(f"dataset.path: {wrong}; it runs as {self.name}", file=sys.stderr)
+        return self.name
 
-    def _questions(self, folder: Path) -> list[Question]:
-        questions = read(folder, self.split)
+    def _asked(self, questions: Sequence[Question]) -> list[Question]:
         return [question for question in questions if not (self.text_only and question.file)]
 
     def _unexpected(self, questions: Sequence[Question]) -> str:
         """How the counts by level differ from GAIA's; "" if they do not."""
-        expected = self.counts if self.split == "validation" else self.test_counts
-        found = dict(sorted(Counter(question.level for question in questions).items()))
-        if expected is None or found == expected:
+        counted, expected = self._asked(questions), self.counts
+        if self.split == "test":  # how many of its questions have no file is nowhere stated
+            counted, expected = list(questions), self.test_counts
+        found = dict(sorted(Counter(question.level for question in counted).items()))
+        if found == expected:
             return ""
         return f"questions by level are {found}, and {self.name} has {expected}"
 

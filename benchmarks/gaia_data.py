@@ -21,8 +21,8 @@ Split = Literal["validation", "test"]
 _COLUMNS = ("task_id", "Question", "Level", "Final answer", "file_name", "file_path")
 _PAGE = f"https://huggingface.co/datasets/{REPOSITORY}"
 _ACCESS = (
-    f"dataset: {REPOSITORY} is gated: accept its conditions at {_PAGE}, then run `hf auth login` "
-    "or set HF_TOKEN"
+    f"dataset: {REPOSITORY} is not in the cache, and gated: accept its conditions at {_PAGE}, "
+    "then run `hf auth login` or set HF_TOKEN (or give dataset.path=FOLDER)"
 )
 _OFFLINE = (
     "dataset: GAIA is not in the cache and cannot be downloaded from here ({why}); run "
