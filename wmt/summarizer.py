@@ -167,9 +167,12 @@ def extract(
         elif member.outcome is Outcome.FAILURE:
             warnings.append(failure_line(member))
         elif member.summary is not None:
-            found = one_line(f"{member.content}: {member.summary.result}")
-            evidence += [found[:_ENTRY_CHARS], *member.summary.evidence]
+            if member.result != CLOSED_WITH_PARENT:
+                found = one_line(f"{member.content}: {member.summary.result}")
+                evidence.append(found[:_ENTRY_CHARS])
+            evidence += member.summary.evidence
             warnings += member.summary.warnings
+            unresolved += (it for it in member.summary.unresolved if it != CLOSED_WITH_PARENT)
         if member.result == CLOSED_WITH_PARENT:
             unresolved.append(one_line(member.content)[:_ENTRY_CHARS])
     found = one_line(result) or (evidence[-1] if evidence else "nothing found")
