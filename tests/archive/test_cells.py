@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import run
@@ -19,7 +17,6 @@ CELL = (
     "dataset=archive",
     "dataset.documents=100",
     "dataset.questions=9",
-    "agent.max_steps=24",
 )
 
 
@@ -54,7 +51,7 @@ def test_no_memory_scores_strictly_lowest(rows: dict[str, list[Row]]) -> None:
     for memory, found in rows.items():
         if memory != "none":
             assert accuracy(found) > max(lowest, 0.3), memory
-    assert {row.status for row in rows["none"]} == {"step_limit"}
+    assert {(row.status, row.steps) for row in rows["none"]} == {("step_limit", 24)}
 
 
 def test_a_memory_that_keeps_all_answers_all(rows: dict[str, list[Row]]) -> None:
