@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import binomtest
 
+from benchmarks.compute import read_ledger
 from benchmarks.records import Counters, Row, RowBase
 from benchmarks.settings import CellConfig
 
@@ -38,7 +39,7 @@ def _tokens(rows: Sequence[RowBase], kind: str, role: str | None = None) -> floa
     )
 
 
-def figures(rows: Sequence[RowBase]) -> dict[str, str]:
+def figures(cell: CellConfig, rows: Sequence[RowBase]) -> dict[str, str]:
     """Every line of the closing table for one cell."""
     prompt = _tokens(rows, "prompt")
     lines = {"accuracy (95% interval)": accuracy(rows), "prompt tokens": f"{prompt:,.0f}"}
@@ -58,7 +59,9 @@ def figures(rows: Sequence[RowBase]) -> dict[str, str]:
     assert set(counted.values()) <= set(Counters.model_fields)
     lines |= {name: f"{_total(rows, field):,}" for name, field in counted.items()}
     lines["errors"] = str(sum(row.status == "error" for row in rows))
-    lines["seconds (sum over items)"] = f"{sum(row.seconds for row in rows):,.1f}"
+    ledger = read_ledger(cell.folder)
+    totals = ledger.totals if ledger else None
+    lines["wall seconds"] = f"{totals.wall_seconds:,.1f}" if totals else "-"
     return lines
 
 
@@ -97,7 +100,7 @@ def print_closing(
     table.add_column("")
     for cell in cells:
         table.add_column(cell.title.replace(" / ", "\n"), justify="right")
-    columns = [figures(results) for results in rows]
+    columns = [figures(cell, results) for cell, results in zip(cells, rows, strict=True)]
     for name in columns[0]:
         table.add_row(name, *(column[name] for column in columns))
     console.print(table)

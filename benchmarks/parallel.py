@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
-import queue
+import signal
 import sys
 from collections.abc import Callable, Sequence
-from multiprocessing.context import SpawnProcess
+from multiprocessing.connection import Connection
 from typing import Any
 
 from benchmarks.errors import SetupError
@@ -42,32 +42,65 @@ async def run_side_by_side(
 ) -> list[list[RowBase]]:
     """Each cell in a process of its own, `parallel_cells` at a time; returns the rows by cell.
 
-    Cancelled, it passes the stop on and waits until every process has finished its writes.
+    Cancelled, it passes the stop on and waits until every process has finished its writes. Raises
+    `SetupError` as soon as a cell has failed; the others are stopped then, to be resumed.
     """
-    context = multiprocessing.get_context("spawn")
-    messages: multiprocessing.Queue[tuple[str, Any]] = context.Queue()
-    waiting = [context.Process(target=_child, args=(cell, messages)) for cell in cells]
     most = cells[0].parallel_cells or os.cpu_count() or 1
-    running: list[SpawnProcess] = []
-    failed: list[str] = []
+    waiting = list(cells)
+    running: list[_Worker] = []
     try:
         while waiting or running:
             while waiting and len(running) < most:
-                process = waiting.pop(0)
-                process.start()
-                running.append(process)
+                running.append(_Worker(waiting.pop(0)))
             await asyncio.sleep(_POLL_SECONDS)
-            ended = [process for process in running if process.exitcode is not None]
-            _relay(messages, display, failed)
-            running = [process for process in running if process not in ended]
-            if any(process.exitcode for process in ended):
-                raise SetupError(failed or ["a cell failed, see its messages above"])
+            for worker in list(running):
+                if not worker.relay(display):
+                    running.remove(worker)
     finally:
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.join()
+        for worker in running:
+            worker.stop()
+        for worker in running:
+            worker.process.join()
     return [_rows(cell, study) for cell, study in zip(cells, studies, strict=True)]
+
+
+class _Worker:
+    """A cell in its process, and the end of the pipe on which it reports."""
+
+    def __init__(self, cell: CellConfig) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._reports, sender = context.Pipe(duplex=False)
+        self._title = cell.title
+        self._failed: list[str] = []
+        self.process = context.Process(target=_child, args=(cell, sender))
+        self.process.start()
+        sender.close()  # the child has it now; its death is the end of the pipe here
+
+    def relay(self, display: Display) -> bool:
+        """Pass on what it reports; False once it has ended well. Raises `SetupError` if not."""
+        try:
+            while self._reports.poll():
+                kind, content = self._reports.recv()
+                if kind == "begin":
+                    display.begin(*content)
+                elif kind == "item":
+                    display.item_of(self._title, content)
+                elif kind == "say":
+                    display.say(content)
+                else:
+                    self._failed += content
+        except (EOFError, OSError):
+            self.process.join()
+            if self.process.exitcode:
+                code = f"{self._title}: its process ended with code {self.process.exitcode}"
+                raise SetupError(self._failed or [code]) from None
+            return False
+        return True
+
+    def stop(self) -> None:
+        """Ask it to finish its writes. Nobody reads its reports any more."""
+        self._reports.close()
+        self.process.terminate()
 
 
 def _rows(cell: CellConfig, study: Study) -> list[RowBase]:
@@ -75,49 +108,38 @@ def _rows(cell: CellConfig, study: Study) -> list[RowBase]:
     return [rows[item] for item in study.item_ids()]
 
 
-def _relay(
-    messages: multiprocessing.Queue[tuple[str, Any]], display: Display, failed: list[str]
-) -> None:
-    while True:
-        try:
-            kind, content = messages.get_nowait()
-        except queue.Empty:
-            return
-        if kind == "begin":
-            display.begin(*content)
-        elif kind == "item":
-            display.item_of(*content)
-        elif kind == "say":
-            display.say(content)
-        else:
-            failed += content
-
-
 class _Sender:
-    """A `Watch` that sends everything to the parent."""
+    """A `Watch` that reports to the parent; if that is gone, the cell stops."""
 
-    def __init__(self, messages: multiprocessing.Queue[tuple[str, Any]], title: str) -> None:
-        self._messages = messages
-        self._title = title
+    def __init__(self, reports: Connection) -> None:
+        self._reports = reports
 
     def begin(self, cell: CellConfig, total: int, done: Sequence[RowBase]) -> None:
         """The cell starts."""
-        self._messages.put(("begin", (cell, total, list(done))))
+        self.send("begin", (cell, total, list(done)))
 
     def item(self, row: RowBase) -> None:
         """An item has been written."""
-        self._messages.put(("item", (self._title, row)))
+        self.send("item", row)
 
     def say(self, line: str) -> None:
         """Something worth a line."""
-        self._messages.put(("say", line))
+        self.send("say", line)
+
+    def send(self, kind: str, content: Any) -> None:
+        """One report."""
+        try:
+            self._reports.send((kind, content))
+        except OSError:
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
-def _child(cell: CellConfig, messages: multiprocessing.Queue[tuple[str, Any]]) -> None:
+def _child(cell: CellConfig, reports: Connection) -> None:
+    sender = _Sender(reports)
     try:
-        code = asyncio.run(_run_alone(cell, _Sender(messages, cell.title)))
+        code = asyncio.run(_run_alone(cell, sender))
     except SetupError as error:
-        messages.put(("failed", list(error.lines)))
+        sender.send("failed", list(error.lines))
         code = 2
     sys.exit(code)
 

@@ -18,7 +18,7 @@ from agents.tools.base import Tool
 from agents.trace import CallRecord, EpisodeRecord
 from benchmarks.errors import SetupError
 from benchmarks.records import Counters, RoleTokens, Row, RowBase
-from benchmarks.study import CellContext, ItemResult, hash_ids
+from benchmarks.study import CellContext, ItemResult, WithEnd, hash_ids
 from benchmarks.task import Benchmark, Task
 from wmt.events import Event
 
@@ -134,6 +134,11 @@ class QuestionStudy:
             error=episode.error,
         )
         return ItemResult(row, trace_lines(row, task, episode, memory.events))
+
+    def after_cell(self, folder: Path, rows: Sequence[RowBase]) -> None:
+        """Let the benchmark write what it has to (GAIA: a submission file)."""
+        if isinstance(self._benchmark, WithEnd):
+            self._benchmark.after_cell(folder, rows)
 
 
 def tokens_by_role(calls: Iterable[CallRecord]) -> dict[str, RoleTokens]:

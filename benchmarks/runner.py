@@ -8,11 +8,12 @@ from typing import Protocol
 
 from agents.models.base import OpenModel
 from benchmarks.compute import measured
+from benchmarks.errors import SetupError
 from benchmarks.provenance import git_state, prompt_hash
 from benchmarks.records import CellKey, RowBase
 from benchmarks.settings import CellConfig
 from benchmarks.store import CellStore
-from benchmarks.study import CellContext, ItemResult, Study
+from benchmarks.study import CellContext, ItemResult, Study, WithEnd
 
 _GRACE_SECONDS = 0.2
 """A scheduler may stop us and our server at once: its signal then comes before the error row."""
@@ -79,6 +80,8 @@ async def run_cell(cell: CellConfig, study: Study, models: Models, watch: Watch)
                     watch.item(result.row)
 
                 await _run_items(pending, cell.concurrency, study, context, keep)
+        if isinstance(study, WithEnd):
+            study.after_cell(cell.folder, list(store.rows.values()))
     finally:
         store.close()
     return [store.rows[item] for item in ids]
@@ -101,9 +104,17 @@ async def _run_items(
                 await asyncio.sleep(_GRACE_SECONDS)
             keep(result)
 
-    async with asyncio.TaskGroup() as workers:
-        for _ in range(min(concurrency, len(pending))):
-            workers.create_task(work())
+    try:
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(min(concurrency, len(pending))):
+                workers.create_task(work())
+    except* SetupError as group:
+        raise _first(group) from None
+
+
+def _first(group: BaseExceptionGroup[SetupError]) -> SetupError:
+    inner = group.exceptions[0]
+    return inner if isinstance(inner, SetupError) else _first(inner)
 
 
 def key(cell: CellConfig, study: Study, model: OpenModel) -> CellKey:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from benchmarks.records import CellKey, RowBase
 from wmt.chat import ChatModel
@@ -56,6 +56,15 @@ class Study(Protocol):
 
     async def run(self, item_id: str, cell: CellContext) -> ItemResult:
         """Run one item. A dead server or a bad reply is a row with its status; a bug raises."""
+        ...
+
+
+@runtime_checkable
+class WithEnd(Protocol):
+    """A study, or a benchmark, that writes something of its own once a cell's items are done."""
+
+    def after_cell(self, folder: Path, rows: Sequence[RowBase]) -> None:
+        """Called with every row of the cell, at the end of each run of it."""
         ...
 
 
