@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from scripts.report import names, reference
 from scripts.report.benchmark import block_title
@@ -53,20 +52,18 @@ def pareto(rows: Rows, cells: Sequence[CellStat]) -> Figure | None:
                 linestyle="none",
                 elinewidth=0.6,
                 zorder=3,
+                clip_on=False,
             )
             points.append((cell.millions, cell.percent))
+        axis.margins(x=0.1)
         front = _front(points)
         axis.plot(*zip(*front, strict=True), color="#555555", linewidth=0.8, zorder=1)
-        axis.set_xscale("log")
-        axis.xaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
-        axis.xaxis.set_major_formatter(ScalarFormatter())
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.set_xlim(left=0)
         title = block_title(label, model, rows["label"].nunique())
         axis.set_title(f"{names.show_dataset(dataset)}, {title}")
-        axis.set_xlabel("prompt tokens, M (log)")
+        axis.set_xlabel("prompt tokens, M")
         axis.set_ylabel("accuracy, %")
         axis.set_ylim(bottom=0)
-        axis.margins(x=0.12)
     memory_legend(figure, memories)
     footnote(
         figure,
@@ -97,7 +94,7 @@ def token_reduction(rows: Rows, cells: Sequence[CellStat]) -> Figure | None:
     if not bars:
         return None
     figure, (axis,) = grid_of(1, height=2.4)
-    figure.set_figwidth(min(6.9, 1.6 + 0.95 * len(bars)))
+    figure.set_figwidth(min(6.9, 2.4 + 0.8 * len(bars)))
     sets = names.order_datasets(bar[0] for bar in bars)
     shades = ("#0072B2", "#9CC9E6", "#555555", "#BBBBBB")
     hatches = ("", "////", "....", "xxxx")
@@ -128,6 +125,7 @@ def token_reduction(rows: Rows, cells: Sequence[CellStat]) -> Figure | None:
             old = 100 * (1 - known[0].prompt_tokens / known[1].prompt_tokens)
             axis.plot(place, old, marker="D", color="white", markeredgecolor="black", zorder=4)
     axis.axhline(0, color="black", linewidth=0.6)
+    axis.set_xlim(-0.8, len(bars) - 0.2)
     axis.set_xticks(range(len(bars)), [bar[2] for bar in bars])
     axis.grid(axis="x", visible=False)
     axis.set_ylabel("prompt tokens saved by WMT\nagainst linear, %")

@@ -11,6 +11,7 @@ from scripts.report.marks import kind
 from scripts.report.poisoning import PUBLISHED, SHOWN, PoisonCell
 from scripts.report.style import footnote, grid_of, look
 
+_SHORT = {"linear": "Linear", "a1": "A1", "a2": "A2", "a3": "A3", "wmt": "WMT"}
 METRICS = ("ASR_exposure", "ASR_answers", "PRR", "IP", "BR", "AF", "CCR", "TSR", "prompt_tokens")
 
 
@@ -55,7 +56,7 @@ def small_multiples(cells: Sequence[PoisonCell]) -> Figure | None:
                 )
         axis.set_xticks(
             range(len(memories)),
-            [names.show_memory(m).split(":")[0].split(" ")[0] for m in memories],
+            [_SHORT.get(memory, memory) for memory in memories],
         )
         axis.grid(axis="x", visible=False)
         axis.set_title(SHOWN[metric])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from scripts.report import names
 from scripts.report.benchmark import block_title
@@ -88,6 +89,7 @@ def _by_step(
         title = block_title(label, model, len({p[0] for p in panels}))
         axis.set_title(f"{names.show_dataset(dataset)}, {title}")
         axis.set_xlabel("step")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_ylabel(what)
         axis.set_ylim(bottom=0)
     memory_legend(figure, memories)
@@ -137,9 +139,10 @@ def lifecycle_by_step(views: Views, marks: Sequence[str]) -> Figure | None:
         title = block_title(label, model, len({k[0] for k in kept}))
         axis.set_title(f"{names.show_memory(memory)}\n{names.show_dataset(dataset)}, {title}")
         axis.set_xlabel("step")
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.set_ylabel("share of nodes, %")
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+    figure.legend(handles, labels, loc="outside upper center", ncols=2)
     footnote(figure, marks, "Folded: below a task whose summary stands for it.")
     return figure
 
@@ -189,9 +192,10 @@ def retention(lines: Sequence[dict[str, Any]], title: str, marks: Sequence[str])
     axis.set_ylim(0, 0.85)
     axis.margins(x=0.03)
     axis.set_xlabel("step")
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_ylabel("retention score u")
     axis.set_title(title)
-    figure.legend(list(seen.values()), list(seen), loc="outside lower center", ncols=3)
+    figure.legend(list(seen.values()), list(seen), loc="outside upper center", ncols=3)
     footnote(figure, marks, "A line ends where a summary takes the action's place.")
     return figure
 

@@ -87,7 +87,7 @@ def _label(node: ReplayedNode, width: float, suppressed: bool) -> str:
     else:
         head += f", {state}"
     head += f", u={node.score:.2f}: "
-    room = max(12, int(width * 17.5) - len(head))
+    room = max(12, int(width * 21.5) - len(head))
     text = " ".join(node.content.split())
     return head + textwrap.shorten(text, room, placeholder=" …").replace("$", r"\$")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +63,7 @@ def look(memory: str, memories: Sequence[str]) -> Look:
 
 
 def memory_legend(figure: Figure, memories: Iterable[str], **options: Any) -> None:
-    """One legend below all axes."""
+    """One legend above all axes."""
     ordered = names.order_memories(memories)
     handles = []
     for memory in ordered:
@@ -71,8 +72,8 @@ def memory_legend(figure: Figure, memories: Iterable[str], **options: Any) -> No
             Line2D([], [], color=style.colour, marker=style.marker, linestyle=style.dash)
         )
     labels = [names.show_memory(memory) for memory in ordered]
-    columns = min(4, len(labels))
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, **options)
+    columns = min(4 if figure.get_figwidth() > 6 else 3, len(labels))
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, **options)
 
 
 def footnote(figure: Figure, marks: Iterable[str], text: str = "") -> None:
@@ -82,7 +83,8 @@ def footnote(figure: Figure, marks: Iterable[str], text: str = "") -> None:
     if marked:
         parts.append(f"Marks: {marked}.")
     if parts:
-        figure.supxlabel(" ".join(parts), fontsize=6.5, color="#444444")
+        lines = textwrap.fill(" ".join(parts), int(18 * figure.get_figwidth()))
+        figure.supxlabel(lines, fontsize=6.5, color="#444444")
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
