@@ -9,21 +9,28 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.actions import Reply, parse_reply
+from agents.guide import StepSchemas
 from agents.ledger import Meter
 from agents.prompts import question_text, system_prompt, user_prompt, worked_examples
-from agents.schema import step_schema
+from agents.prompts.examples import EXAMPLES
+from agents.schema import Bounds
 from agents.tools.base import Tool, ToolError, ToolResult
-from agents.trace import ContextRecord, EpisodeRecord, Status, StepRecord
+from agents.trace import (
+    EpisodeRecord,
+    Status,
+    StepRecord,
+    context_record,
+    event_record,
+    operation_record,
+)
 from wmt.chat import ChatError, ChatModel, ChatRequest, ContextOverflow, Message
-from wmt.events import Event
-from wmt.memory import Action, Memory, Recorded, Step, TaskOperation, WorkingContext
+from wmt.memory import Action, Memory, Recorded, Step, WorkingContext
 from wmt.nodes import Outcome
 
 T = TypeVar("T")
@@ -33,7 +40,8 @@ class AgentConfig(BaseModel):
     """Limits and prompt options; the defaults are the published scaffold's (section 3.1).
 
     Tokens are the model's, sizes of strings are in characters. `examples` worked examples are put
-    into the prompt, `context_margin` tokens are left for what the chat template adds.
+    into the prompt; `guided` narrows each step for models too small to plan (`agents.guide`);
+    `context_margin` tokens are left for what the chat template adds.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,7 +51,8 @@ class AgentConfig(BaseModel):
     max_seconds: float = Field(300.0, gt=0)
     max_new_tokens: int = Field(4000, ge=16)
     max_total_tokens: int | None = Field(None, ge=1)
-    examples: int = Field(0, ge=0, le=3)
+    examples: int = Field(0, ge=0, le=EXAMPLES)
+    guided: bool = False
     reply_format: Literal["auto", "json", "text"] = "auto"
     context_margin: int = Field(128, ge=0)
     max_observation_chars: int = Field(20_000, ge=100)
@@ -119,7 +128,11 @@ class _Episode:
         system = system_prompt(tools, answer_instructions, plain_text=self.plain_text)
         examples = worked_examples(self.tools, config.examples, plain_text=self.plain_text)
         self.prefix = (Message("system", system), *examples)
-        self.schema = None if self.plain_text else step_schema(tools, **_bounds(config))
+        self.schemas = StepSchemas(
+            tools,
+            Bounds(config.thought_chars, config.goal_chars, config.argument_chars),
+            guided=config.guided,
+        )
         self.steps: list[StepRecord] = []
         self.answer: str | None = None
         self.notices: tuple[str, ...] = ()
@@ -145,7 +158,7 @@ class _Episode:
 
     def begin(self, number: int, context: WorkingContext) -> StepRecord:
         """Open the record of a step at once, so that a limit in the middle of it loses nothing."""
-        step = StepRecord(step=number, context=_context_record(context))
+        step = StepRecord(step=number, context=context_record(context))
         step.memory_seconds = self.memory_seconds
         self.steps.append(step)
         return step
@@ -160,7 +173,7 @@ class _Episode:
             messages=(*self.prefix, Message("user", user, self.images)),
             role="agent",
             max_tokens=self.config.max_new_tokens,
-            json_schema=self.schema,
+            json_schema=self.schema(step, context),
             seed=self.seed,
         )
         completion = await self.meter.complete(request)
@@ -173,9 +186,20 @@ class _Episode:
         )
         step.reply, step.thought = completion.text, reply.thought
         step.format_errors = list(reply.format_errors)
-        step.operation = _operation_record(reply.operation)
+        step.operation = operation_record(reply.operation)
         step.tool, step.arguments = reply.tool, reply.arguments
         return reply
+
+    def schema(self, step: StepRecord, context: WorkingContext) -> dict[str, Any] | None:
+        """What the reply must look like; none where it is plain text."""
+        if self.plain_text:
+            return None
+        return self.schemas.of(
+            step=step.step,
+            last_step=self.config.max_steps,
+            task_open=len(context.active_path) > 1,
+            last_tool=self.steps[-2].tool if len(self.steps) > 1 else None,
+        )
 
     async def act(self, step: StepRecord, reply: Reply) -> Action:
         """Run the tool. What fails in a way that the model should see is a failed action."""
@@ -211,7 +235,7 @@ class _Episode:
         step.calls += self.meter.calls[self.seen_calls :]
         self.seen_calls = len(self.meter.calls)
         events = self.memory.events
-        step.events += [_event_record(event) for event in events[self.seen_events :]]
+        step.events += [event_record(event) for event in events[self.seen_events :]]
         self.seen_events = len(events)
 
     async def remembering(self, work: Awaitable[T]) -> T:
@@ -261,34 +285,7 @@ def _notices(reply: Reply) -> list[str]:
     return notices
 
 
-def _bounds(config: AgentConfig) -> dict[str, int]:
-    return config.model_dump(include={"thought_chars", "goal_chars", "argument_chars"})
-
-
 def _cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[cut: the first {limit} of {len(text)} characters]"
-
-
-def _operation_record(operation: TaskOperation | None) -> dict[str, object] | None:
-    if operation is None:
-        return None
-    value = {"open": operation.goal, "complete": operation.result, "resume": operation.task}
-    return {operation.kind: value[operation.kind]}
-
-
-def _event_record(event: Event) -> dict[str, object]:
-    return {name: getattr(event, name) for name in Event.__dataclass_fields__}
-
-
-def _context_record(context: WorkingContext) -> ContextRecord:
-    return ContextRecord(
-        selected=list(context.selected),
-        pool=list(context.pool),
-        active_path=list(context.active_path),
-        cut=list(context.cut),
-        selected_tokens=context.selected_tokens,
-        pool_tokens=context.pool_tokens,
-        selection=asdict(context.selection),
-    )

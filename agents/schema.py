@@ -7,6 +7,7 @@ reply instead of one that the token limit has cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agents.tools.base import Tool
@@ -22,28 +23,53 @@ FINAL_ANSWER_PARAMETERS: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """Longest strings of a step, in characters."""
+
+    thought: int
+    goal: int
+    argument: int
+
+
+OPERATIONS = ("none", "open", "complete", "resume")
+
+
 def step_schema(
-    tools: Sequence[Tool], *, thought_chars: int, goal_chars: int, argument_chars: int
+    tools: Sequence[Tool],
+    bounds: Bounds,
+    *,
+    operations: Sequence[str] = OPERATIONS,
+    answer: bool = True,
 ) -> dict[str, Any]:
-    """Schema of `{"thought", "task_operation", "action"}`; bounds are in characters."""
-    goal = {"type": "string", "minLength": 1, "maxLength": goal_chars}
-    operations = [
-        {"type": "null"},
-        _object({"open": goal}),
-        _object({"complete": goal}),
-        _object({"resume": {"type": "integer"}}),
-    ]
+    """Schema of `{"thought", "task_operation", "action"}`.
+
+    `operations` and `tools` are what the step may use, `answer` says whether it may end the
+    episode.
+    """
+    goal = {"type": "string", "minLength": 1, "maxLength": bounds.goal}
+    operation_schemas = {
+        "none": {"type": "null"},
+        "open": _object({"open": goal}),
+        "complete": _object({"complete": goal}),
+        "resume": _object({"resume": {"type": "integer"}}),
+    }
+    offered = [(tool.name, tool.parameters) for tool in tools]
+    if answer:
+        offered.append((FINAL_ANSWER, FINAL_ANSWER_PARAMETERS))
     actions = [
-        _object({"tool": {"type": "string", "enum": [name]}, "arguments": parameters})
-        for name, parameters in (
-            *((tool.name, bounded(tool.parameters, argument_chars)) for tool in tools),
-            (FINAL_ANSWER, bounded(FINAL_ANSWER_PARAMETERS, argument_chars)),
+        _object(
+            {
+                "tool": {"type": "string", "enum": [name]},
+                "arguments": bounded(parameters, bounds.argument),
+            }
         )
+        for name, parameters in offered
     ]
     return _object(
         {
-            "thought": {"type": "string", "maxLength": thought_chars},
-            "task_operation": {"anyOf": operations},
+            "thought": {"type": "string", "maxLength": bounds.thought},
+            "task_operation": {"anyOf": [operation_schemas[name] for name in operations]},
             "action": {"anyOf": actions},
         }
     )

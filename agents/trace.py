@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from wmt.chat import CallRole
+from wmt.events import Event
+from wmt.memory import TaskOperation, WorkingContext
 
 Status = Literal["answered", "step_limit", "time_limit", "token_limit", "context_limit", "error"]
 
@@ -76,3 +79,29 @@ class EpisodeRecord(BaseModel):
     steps: list[StepRecord]
     seconds: float
     error: str = ""
+
+
+def context_record(context: WorkingContext) -> ContextRecord:
+    """A working context as data, without its text."""
+    return ContextRecord(
+        selected=list(context.selected),
+        pool=list(context.pool),
+        active_path=list(context.active_path),
+        cut=list(context.cut),
+        selected_tokens=context.selected_tokens,
+        pool_tokens=context.pool_tokens,
+        selection=asdict(context.selection),
+    )
+
+
+def event_record(event: Event) -> dict[str, Any]:
+    """A memory event as data. Not `asdict`, which would copy every node that it holds."""
+    return {name: getattr(event, name) for name in Event.__dataclass_fields__}
+
+
+def operation_record(operation: TaskOperation | None) -> dict[str, Any] | None:
+    """A task operation as it stands in a reply: `{"open": goal}`."""
+    if operation is None:
+        return None
+    value = {"open": operation.goal, "complete": operation.result, "resume": operation.task}
+    return {operation.kind: value[operation.kind]}

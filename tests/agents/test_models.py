@@ -13,7 +13,7 @@ from agents.models.endpoints import Endpoints
 from agents.models.quirks import Quirks
 from agents.prompts import question_text, system_prompt, user_prompt, worked_examples
 from agents.prompts.examples import EXAMPLES
-from agents.schema import bounded, step_schema
+from agents.schema import Bounds, bounded, step_schema
 from tests.agents.fakes import FunctionTool, ScriptedChat, read, search
 from wmt.chat import ChatError, ChatRequest, Message
 from wmt.grammar import parse
@@ -129,7 +129,7 @@ def test_every_string_of_the_schema_is_bounded() -> None:
     nested = FunctionTool(
         "t", str, {"a": {"type": "array", "items": {"type": "string"}}, "b": {"enum": ["x"]}}
     )
-    schema = step_schema([nested], thought_chars=50, goal_chars=40, argument_chars=30)
+    schema = step_schema([nested], Bounds(50, 40, 30))
     text = json.dumps(schema)
     assert text.count('"type": "string"') == text.count('"maxLength"') + text.count(
         '"enum": ["t"]'
