@@ -79,11 +79,11 @@ class CellKey(BaseModel):
     dataset_revision: str
     """What pins the data: a commit, a seed, a digest."""
     dataset_ids_hash: str
-    """Digest of the ids that the cell was to run, after any cut."""
+    """Digest of the ids of the uncut set."""
     dataset_full_size: int
     """Items of the uncut set."""
     dataset_cut: bool
-    """Whether the cell was to run fewer items than the full set."""
+    """Whether the invocation that made this row ran fewer items than the full set."""
     model: str
     """Name of the model configuration."""
     model_revision: str
