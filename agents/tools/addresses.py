@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -55,15 +57,32 @@ async def resolve(host: str, port: int) -> list[str]:
     return [str(entry[4][0]) for entry in found]
 
 
-class PinnedTransport(httpx.AsyncBaseTransport):
-    """Connects to the address that was judged, and keeps the name for TLS and the Host header."""
+def trusted() -> ssl.SSLContext:
+    """Certificates of SSL_CERT_FILE where it is set (a site's own), else those of certifi."""
+    import certifi
 
-    def __init__(self, policy: AddressPolicy, resolver: Resolver = resolve) -> None:
+    return ssl.create_default_context(cafile=os.environ.get("SSL_CERT_FILE") or certifi.where())
+
+
+class PinnedTransport(httpx.AsyncBaseTransport):
+    """Connects to the address that was judged, and keeps the name for TLS and the Host header.
+
+    Proxies are not used: they resolve names by themselves.
+    """
+
+    def __init__(
+        self,
+        policy: AddressPolicy,
+        resolver: Resolver = resolve,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         self._policy = policy
         self._resolver = resolver
         # No connection is used twice: two names may share an address, but not a certificate.
         limits = httpx.Limits(max_keepalive_connections=0)
-        self._inner = httpx.AsyncHTTPTransport(limits=limits, trust_env=False)
+        self._inner = httpx.AsyncHTTPTransport(
+            verify=tls or trusted(), limits=limits, trust_env=False
+        )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request; raises `ToolError` if its address is refused."""

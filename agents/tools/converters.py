@@ -23,8 +23,8 @@ def document(name: str, data: bytes) -> str:
     """pdf, docx, pptx, html and the like, as Markdown with tables kept."""
     try:
         from markitdown import MarkItDown, StreamInfo
-    except ImportError:
-        raise ToolError(_missing(name, "documents")) from None
+    except ImportError as error:
+        raise ToolError(_missing(name, "documents", error)) from None
     suffix = PurePosixPath(name).suffix.lower()
     result = MarkItDown(enable_plugins=False).convert_stream(
         io.BytesIO(data), stream_info=StreamInfo(extension=suffix)
@@ -36,8 +36,8 @@ def page(name: str, data: bytes, links: bool = False) -> str:
     """The readable part of an HTML page as Markdown; all of its text if no part stands out."""
     try:
         import trafilatura
-    except ImportError:
-        raise ToolError(_missing(name, "web")) from None
+    except ImportError as error:
+        raise ToolError(_missing(name, "web", error)) from None
     html = data.decode("utf-8")
     text = trafilatura.extract(
         html,
@@ -59,8 +59,8 @@ def pdf(name: str, data: bytes) -> str:
     """The text layer of a PDF, page by page."""
     try:
         from pypdf import PdfReader
-    except ImportError:
-        raise ToolError(_missing(name, "web")) from None
+    except ImportError as error:
+        raise ToolError(_missing(name, "web", error)) from None
     sheets = PdfReader(io.BytesIO(data)).pages
     texts = [f"Page {number}:\n{sheet.extract_text()}" for number, sheet in enumerate(sheets, 1)]
     if all(text.endswith(":\n") for text in texts):
@@ -72,8 +72,8 @@ def image(name: str, data: bytes) -> str:
     """The text in a picture, line by line."""
     try:
         from rapidocr_onnxruntime import RapidOCR
-    except ImportError:
-        raise ToolError(_missing(name, "ocr")) from None
+    except ImportError as error:
+        raise ToolError(_missing(name, "ocr", error)) from None
     found, _ = RapidOCR()(data)
     lines = [str(text) for _, text, _ in found or ()]
     size = _image_size(data)
@@ -93,8 +93,8 @@ def audio(name: str, data: bytes) -> str:
     """What is said in a recording. The model is a local folder: nothing is downloaded here."""
     try:
         from faster_whisper import WhisperModel
-    except ImportError:
-        raise ToolError(_missing(name, "audio")) from None
+    except ImportError as error:
+        raise ToolError(_missing(name, "audio", error)) from None
     folder = os.environ.get("WMT_WHISPER_MODEL", "")
     if not folder or not Path(folder).is_dir():
         raise ToolError(
@@ -106,10 +106,10 @@ def audio(name: str, data: bytes) -> str:
     return "\n".join(segment.text.strip() for segment in segments)
 
 
-def _missing(name: str, extra: str) -> str:
+def _missing(name: str, extra: str, error: ImportError) -> str:
     kind = PurePosixPath(name).suffix.lower() or "this kind"
     remedy = f"pip install -e '.[{extra}]'"
-    return f"{name} cannot be read here: {kind} needs the extra {extra!r} ({remedy})."
+    return f"{name} cannot be read here: {kind} needs the extra {extra!r} ({remedy}): {error}."
 
 
 _CONVERTERS = {

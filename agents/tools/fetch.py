@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import ssl
 import time
 import zlib
 from collections.abc import Awaitable, Callable
@@ -30,15 +31,22 @@ class Page:
 
 
 class Fetcher:
-    """Gets pages under one policy. `pause` and `resolver` stand in for waiting and DNS in tests."""
+    """Gets pages under one policy. `pause`, `resolver` and `tls` stand in for waiting, DNS and the
+    trusted certificates in tests."""
 
     def __init__(
-        self, config: PageConfig, *, pause: Pause = asyncio.sleep, resolver: Resolver = resolve
+        self,
+        config: PageConfig,
+        *,
+        pause: Pause = asyncio.sleep,
+        resolver: Resolver = resolve,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self._config = config
         self._policy = AddressPolicy(tuple(map(str, config.allowed_networks)))
         self._pause = pause
         self._resolver = resolver
+        self._tls = tls
 
     async def get(self, url: str) -> Page:
         """The page at `url`; raises `ToolError`."""
@@ -60,7 +68,7 @@ class Fetcher:
         """Wait and ask again where the server says that it is busy."""
         config = self._config
         async with httpx.AsyncClient(
-            transport=PinnedTransport(self._policy, self._resolver),
+            transport=PinnedTransport(self._policy, self._resolver, self._tls),
             follow_redirects=True,
             max_redirects=config.max_redirects,
             timeout=config.seconds,

@@ -68,8 +68,9 @@ class ReadFile:
             name, member = self._resolve(path)
             data = await asyncio.to_thread(self._load, name, member)
             shown = PurePosixPath(member).name if member else name
-            text, images = await self._render(shown, data)
-            self._rendered[path] = (Parts.of(text, self._result_tokens), images)
+            text, images = await self._render_in_time(shown, data)
+            parts = await asyncio.to_thread(Parts.of, text, self._result_tokens)
+            self._rendered[path] = (parts, images)
         parts, images = self._rendered[path]
         text = parts.show(part)
         return ToolResult(text, ok=bool(text.strip()) or bool(images), images=images)
@@ -97,6 +98,15 @@ class ReadFile:
         if not archives.is_archive(name):
             raise ToolError(f"{name} is no archive, so it has no member {member!r}.")
         return archives.read_member(name, data, member, self._limits.max_unpacked_bytes)
+
+    async def _render_in_time(self, name: str, data: bytes) -> tuple[str, tuple[str, ...]]:
+        try:
+            async with asyncio.timeout(self._limits.seconds):
+                return await self._render(name, data)
+        except TimeoutError:
+            raise ToolError(
+                f"{name} could not be read within {self._limits.seconds:g} s."
+            ) from None
 
     async def _render(self, name: str, data: bytes) -> tuple[str, tuple[str, ...]]:
         suffix = PurePosixPath(name).suffix.lower()

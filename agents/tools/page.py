@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
@@ -89,7 +90,8 @@ class ReadPage:
         if not text.strip():
             nothing = f"{find!r} is not on the page." if find else "The page holds no text."
             return ToolResult(nothing, ok=False)
-        return ToolResult(Parts.of(text, self._result_tokens).show(part))
+        parts = await asyncio.to_thread(Parts.of, text, self._result_tokens)
+        return ToolResult(parts.show(part))
 
     async def _text(self, url: str) -> str:
         if self._guard.bars_address(url):

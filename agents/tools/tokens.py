@@ -15,6 +15,8 @@ from agents.tools.base import ToolError
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
+MOST_CHARACTERS = 1_000_000
+"""Of one text; nobody reads the 500th part, and counting it all would take minutes."""
 LONGEST_PIECE = 400
 """Characters. Lines are cut no finer than this, and the tokenizer never sees longer runs."""
 
@@ -38,6 +40,7 @@ class Parts:
     """A text cut at line ends into pieces of at most `limit` tokens (the notice comes on top)."""
 
     pieces: tuple[str, ...]
+    whole: bool = True
 
     @classmethod
     def of(cls, text: str, limit: int) -> Parts:
@@ -45,7 +48,7 @@ class Parts:
         pieces: list[str] = []
         current: list[str] = []
         used = 0
-        for unit in _units(text):
+        for unit in _units(text[:MOST_CHARACTERS]):
             tokens = len(_encoding().encode_ordinary(unit))
             if current and used + tokens > limit:
                 pieces.append("".join(current))
@@ -53,7 +56,7 @@ class Parts:
             current.append(unit)
             used += tokens
         pieces.append("".join(current))
-        return cls(tuple(pieces))
+        return cls(tuple(pieces), len(text) <= MOST_CHARACTERS)
 
     def show(self, part: int) -> str:
         """Part `part` (from 1), saying what was left out and how to get it; raises `ToolError`."""
@@ -64,6 +67,8 @@ class Parts:
         if total == 1:
             return text
         rest = f"; go on with part={part + 1}" if part < total else "; this is the last part"
+        if not self.whole:
+            rest += f" of the first {MOST_CHARACTERS} characters"
         return f"{text}\n[part {part} of {total}{rest}]"
 
 

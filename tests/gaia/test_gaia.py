@@ -67,7 +67,7 @@ def test_a_repository_with_other_counts_is_refused(
         config().load(OFFLINE)
     right = config("gaia_text", counts={1: 2, 2: 1, 3: 1})
     assert right.load(OFFLINE).revision == right.revision
-    assert right.prefetch() == f"gaia_text: 4 questions in {root}"
+    assert right.prefetch() == f"4 questions in {root}"
 
 
 def test_gold_answers_score_one_and_others_do_not(root: Path) -> None:
@@ -114,8 +114,10 @@ def submitted(file: Path) -> list[dict[str, str]]:
 
 
 def test_the_test_split_writes_a_submission(root: Path, tmp_path: Path) -> None:
-    test = config("gaia_text", split="test", path=root)
+    every = {1: 7, 2: 6, 3: 5}
+    test = config("gaia_text", split="test", path=root, test_counts=every)
     assert test.name == "gaia_text_test"
+    assert config("gaia", split="test", path=root).load(OFFLINE).name == "gaia_test_custom"
     benchmark = test.load(OFFLINE)
     ids = [task.id for task in benchmark.tasks()]
     assert benchmark.score(benchmark.tasks()[0], "?") == 0.0

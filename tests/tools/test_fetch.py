@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import email.utils
 import gzip
+import ssl
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -120,6 +127,43 @@ async def test_a_redirected_name_is_judged_again(server: Server) -> None:
     server.routes["/r"] = reply(status="302 Found", Location="http://bad.example/")
     with pytest.raises(ToolError, match=r"bad\.example is not a public address"):
         await Fetcher(config(), resolver=resolver).get(server.url("/r", "good.example"))
+
+
+def certificate(name: str, folder: Path) -> ssl.SSLContext:
+    """A server's context with a certificate of its own making for `name`."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    encoding, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    secret = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, plain)
+    (folder / "cert.pem").write_bytes(made.public_bytes(encoding))
+    (folder / "both.pem").write_bytes(secret + made.public_bytes(encoding))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "both.pem")
+    return context
+
+
+async def test_a_certificate_is_judged_by_the_name_not_by_the_address(tmp_path: Path) -> None:
+    async def resolver(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    async with webserver.running(certificate("pier.example", tmp_path)) as server:
+        server.routes["/a"] = reply(b"sealed")
+        trusted = ssl.create_default_context(cafile=tmp_path / "cert.pem")
+        fetcher = Fetcher(config(), resolver=resolver, tls=trusted)
+        page = await fetcher.get(f"https://pier.example:{server.port}/a")
+        assert page.body == b"sealed"
+        with pytest.raises(ToolError, match="certificate"):
+            await fetcher.get(f"https://other.example:{server.port}/a")
+        with pytest.raises(ToolError, match="certificate"):  # nobody we trust signed it
+            await Fetcher(config(), resolver=resolver).get(f"https://pier.example:{server.port}/a")
 
 
 @pytest.mark.parametrize("handler", [webserver.drip, webserver.stall])

@@ -30,6 +30,12 @@ def test_a_short_text_stands_as_it_is() -> None:
     assert Parts.of("short", 100).show(1) == "short"
 
 
+def test_an_immense_text_says_that_it_was_not_read_to_its_end() -> None:
+    parts = Parts.of("a line of words\n" * 70_000, 5000)
+    assert sum(map(len, parts.pieces)) == 1_000_000
+    assert parts.show(len(parts.pieces)).endswith("of the first 1000000 characters]")
+
+
 def test_one_endless_line_is_cut_and_cheap_to_count() -> None:
     text = "x" * 200_000  # a tokenizer that saw it whole would need minutes
     assert len(Parts.of(text, 500).pieces) > 10

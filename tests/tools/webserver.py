@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -57,7 +58,7 @@ class Server:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Server]:
+async def running(tls: ssl.SSLContext | None = None) -> AsyncIterator[Server]:
     """The server on a free port; whatever still hangs in it ends with the block."""
     server = Server()
     tasks: set[asyncio.Task[None]] = set()
@@ -70,7 +71,7 @@ async def running() -> AsyncIterator[Server]:
             await server.serve(reader, writer)
         writer.close()
 
-    listening = await asyncio.start_server(accept, "127.0.0.1", 0)
+    listening = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=tls)
     server.port = listening.sockets[0].getsockname()[1]
     try:
         yield server
