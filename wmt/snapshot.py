@@ -61,12 +61,10 @@ def restore(memory: RecordingMemory, data: Any) -> None:
     if tree.nodes:
         raise SnapshotError("a snapshot is restored into a fresh memory only; this one has nodes")
     config = memory.config.model_dump(mode="json")
-    theirs = data.get("config")
+    theirs = data["config"]
     if theirs != config:
-        theirs = theirs if isinstance(theirs, dict) else {}
-        differing = [
-            key for key in sorted({*theirs, *config}) if theirs.get(key) != config.get(key)
-        ]
+        keys = sorted({*theirs, *config})
+        differing = ", ".join(key for key in keys if theirs.get(key) != config.get(key))
         raise SnapshotError(
             f"the snapshot was written under another configuration; differing: {differing}"
         )
@@ -135,6 +133,17 @@ def event_from_json(data: dict[str, Any]) -> Event:
     )
 
 
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "config": dict,
+    "step": int,
+    "active": (int, type(None)),
+    "nodes": list,
+    "changed": list,
+    "extra": dict,
+    "events": list,
+}
+
+
 def _check_header(data: Any) -> None:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise SnapshotError(f'not a snapshot of a memory (no "format": "{FORMAT}")')
@@ -142,3 +151,6 @@ def _check_header(data: Any) -> None:
         raise SnapshotError(
             f"version {data.get('version')!r} of the snapshot format; this is version {VERSION}"
         )
+    for name, kind in _FIELDS.items():
+        if not isinstance(data.get(name, ...), kind):
+            raise SnapshotError(f"the snapshot is damaged: field {name} is missing or malformed")

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from wmt.eventlog import EventLog
 from wmt.events import Event, EventKind
-from wmt.nodejson import decoded, encoded, node_from_json, node_to_json
+from wmt.nodejson import decoded, encoded, node_from_json
 from wmt.nodes import Lifecycle, MemoryNode, NodeKind, Outcome
 from wmt.retention import RetentionParams, decayed_score, priority_of_terms
 from wmt.stats import BranchStats, Terms, fixed
@@ -138,9 +138,9 @@ class MemoryTree:
     # Changes; each is logged
 
     def create(self, node: MemoryNode) -> None:
-        """Add a node below its parent, or a root or global without one."""
+        """Add a new node below its parent, or a root or global without one."""
+        self.log.created(self.step, node)
         self.insert(node)
-        self._log("created", node.id, {}, node_to_json(node), {})
 
     def commit(
         self, kind: EventKind, node_id: int, after: dict[str, Any], detail: dict[str, Any]
@@ -330,16 +330,6 @@ class MemoryTree:
         ]
         heapify(heap)
         self.stats[task].heap = heap
-
-    def _log(
-        self,
-        kind: EventKind,
-        node_id: int,
-        before: dict[str, Any],
-        after: dict[str, Any],
-        detail: dict[str, Any],
-    ) -> None:
-        self.log.append(Event(self.step, kind, node_id, before, after, detail))
 
 
 def _failed(node: MemoryNode) -> bool:
