@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poisoning.counts import Counts, count_scenario
@@ -64,6 +64,7 @@ def test_undefined_values_are_left_out_and_never_become_zero() -> None:
     assert scenario_values([without], "AF") == {"s2": None}
 
 
+@settings(deadline=None, max_examples=20)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=30))
 def test_interval_holds_the_mean_and_is_the_same_every_time(values: list[float]) -> None:
     low, high = interval(values)

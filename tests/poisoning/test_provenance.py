@@ -74,7 +74,7 @@ async def test_requests_are_byte_equal_under_flipped_flags(
 ) -> None:
     memory = five(selector)[name]
     async with reader().open(tmp_path) as model:
-        for scenario in read_scenarios()[:2]:
+        for scenario in read_scenarios()[:1]:
             expected = await requests(scenario, memory, model.chat)
             assert expected.count(b"Critical question:") > len(scenario.subtasks)
             for how, flip in FLIPS.items():

@@ -36,11 +36,16 @@ class Quiet:
 
 
 async def run(results: Path, *overrides: str) -> dict[str, CellSummary]:
-    """Run an experiment's first scenarios; summaries by label and memory."""
+    """Run a command's first three scenarios; summaries of all that is there."""
     plan = compose(["model=simulated", "dataset.limit=3", f"results_dir={results}", *overrides])
     async with SharedModel() as models:
         for cell, study in zip(plan.cells, load_studies(plan.cells), strict=True):
             await run_cell(cell, study, models, Quiet())
+    return summaries(results)
+
+
+def summaries(results: Path) -> dict[str, CellSummary]:
+    """Every cell's summary by label and memory."""
     found = [summarise(folder) for folder in find_cells(results)]
     return {f"{each.cell['label']} {each.cell['memory']}": each for each in found}
 
@@ -80,11 +85,23 @@ async def test_the_five_configurations(
 
 
 async def test_controls(tmp_path: Path) -> None:
-    cells = await run(tmp_path, "experiment=poisoning_controls")
+    await run(tmp_path, "memory=linear", "dataset=poisoning", "dataset.arm=clean", "label=clean")
+    await run(
+        tmp_path, "memory=linear", "dataset=poisoning", "dataset.arm=attack_check", "label=check"
+    )
+    await run(
+        tmp_path,
+        "memory=wmt",
+        "memory.show_last_step=false",
+        "dataset=poisoning",
+        "dataset.arm=random",
+        "label=random",
+    )
+    cells = summaries(tmp_path)
     clean = cells["clean linear"]
     assert (clean.mean("TSR"), clean.mean("ASR_exposure"), clean.mean("ASR_answers")) == (1, 0, 0)
     assert clean.mean("IP") is None and clean.mean("AF") is None
-    check = cells["attack_check linear"].check
+    check = cells["check linear"].check
     poisoned = sum(entry.poisoned for s in read_scenarios()[:3] for entry in s.entries)
     assert check is not None
     assert (check.n, check.moved, check.unreadable) == (poisoned, poisoned, 0)
