@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from wmt.chat import ChatError, ChatModel, ChatRequest, Message
@@ -16,6 +17,7 @@ MAX_TOKENS = 256
 _MAX_IDS = 64
 _MARGIN_TOKENS = 64  # what a chat template adds around the messages
 _CLOSING = "Name the ids of the memories to select as one JSON object."
+_CUT = re.compile(r'\{\s*"selected"\s*:\s*\[((?:\s*[0-9]+\s*,)+\s*[0-9]*)\s*\Z')
 _AGAIN = "That was not a JSON object with a list of ids. Reply with the JSON object alone."
 
 
@@ -31,7 +33,6 @@ class LLMSelector:
         self._scores = scores
         self._supersession = supersession
         self._system = render("selector_system.j2", scores=scores, supersession=supersession)
-        self._schema = _schema(supersession)
 
     async def select(self, request: SelectionRequest) -> Chosen:
         """See the class; without candidates no call is made."""
@@ -43,15 +44,16 @@ class LLMSelector:
             Message("system", self._system),
             Message("user", body),
         )
+        schema = _schema(len(shown), self._supersession)
         retries = 0
         for attempt in range(2 if shown else 0):
             try:
                 done = await self._model.complete(
-                    ChatRequest(messages, "selector", MAX_TOKENS, json_schema=self._schema)
+                    ChatRequest(messages, "selector", MAX_TOKENS, json_schema=schema)
                 )
             except ChatError:
                 break
-            value = first_json_object(done.text, "selected")
+            value = first_json_object(done.text, "selected") or _cut_short(done.text)
             named = None if value is None else _ids(value["selected"])
             if value is not None and named is not None:
                 superseded = _ids(value.get("superseded", [])) if self._supersession else []
@@ -102,12 +104,14 @@ class LLMSelector:
         )
 
 
-def _schema(supersession: bool) -> dict[str, Any]:
-    """Bounded, and the same at every step, so that a server compiles its grammar once."""
+def _schema(candidates: int, supersession: bool) -> dict[str, Any]:
+    """Every list bounded: a small model repeats ids up to the bound. The bound is a power of two,
+    so that a server compiles a handful of grammars and not one for every size of a pool.
+    `uniqueItems` would help, but xgrammar refuses it."""
     ids = {
         "type": "array",
         "items": {"type": "integer", "minimum": 0, "maximum": 999_999},
-        "maxItems": _MAX_IDS,
+        "maxItems": min(_MAX_IDS, 1 << (candidates - 1).bit_length()),
     }
     names = ["selected", "superseded"] if supersession else ["selected"]
     return {
@@ -116,6 +120,13 @@ def _schema(supersession: bool) -> dict[str, Any]:
         "required": names,
         "additionalProperties": False,
     }
+
+
+def _cut_short(text: str) -> dict[str, Any] | None:
+    """The ids of a reply that the token limit cut within its first list. The last number may be
+    half of one, so only numbers with a comma after them count."""
+    match = _CUT.search(text)
+    return None if match is None else {"selected": re.findall(r"[0-9]+(?=\s*,)", match[1])}
 
 
 def _ids(value: Any) -> list[int] | None:

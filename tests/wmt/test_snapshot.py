@@ -81,7 +81,7 @@ EVENT = {"step": 1, "kind": "scored", "node": 0, "before": {}, "after": {}, "det
     [
         ({"format": "other"}, "not a snapshot"),
         ({"version": 2}, "version 2 .* this is version 1"),
-        ({"config": {"name": "linear"}}, "another configuration; differing: .*budget_tokens"),
+        ({"config": {"name": "linear"}}, "another configuration; differing: .*folding"),
         ({"nodes": [{"id": 0}]}, "damaged"),
         ({"nodes": None}, "damaged"),
         ({"nodes": [3]}, "damaged"),
