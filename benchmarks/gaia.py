@@ -24,8 +24,8 @@ ANSWER_INSTRUCTIONS = """\
 The final answer is compared with a reference answer by a program, so give the bare value:
 - a number in digits, without thousands separators, and without a unit such as $ or % unless the \
 question asks for one;
-- a text in as few words as possible, without articles and abbreviations, numbers in it as digits \
-unless the question says otherwise;
+- a text in as few words as possible, without articles or abbreviations, any digits in it in plain \
+text unless the question says otherwise;
 - a list with commas between its elements, each of them written by these rules.
 Answer always, with your best guess if you are not sure."""
 

@@ -3,11 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from agents.tools.base import ToolError
 from agents.tools.cassette import Web
 from agents.tools.config import ToolsConfig
+from agents.tools.contamination import ContaminationConfig, ContaminationGuard
 
 
 def names(config: ToolsConfig) -> list[str]:
@@ -43,6 +45,26 @@ async def test_every_tool_refuses_unknown_arguments_and_wrong_types() -> None:
 def test_a_recording_needs_a_file(mode: str) -> None:
     with pytest.raises(ValidationError, match=r"tools\.cassette"):
         ToolsConfig.model_validate({"web": mode})
+
+
+@pytest.mark.parametrize(
+    ("url", "barred"),
+    [
+        ("https://huggingface.co/datasets/gaia-benchmark/GAIA", True),
+        ("https://huggingface.co/spaces/gaia-benchmark/leaderboard", True),
+        ("https://hub.example/datasets/x/gaia%2Dvalidation/raw/main/a.json", True),
+        ("https://arxiv.org/abs/2311.12983", True),
+        ("https://en.wikipedia.org/wiki/Gaia_(spacecraft)", False),
+        ("https://en.wikipedia.org/wiki/Gaia", False),
+    ],
+)
+def test_the_committed_list_of_copies(url: str, barred: bool) -> None:
+    file = Path(__file__).parents[2] / "configs" / "tools" / "default.yaml"
+    listed = yaml.safe_load(file.read_text())["contamination"]
+    guard = ContaminationGuard(ContaminationConfig.model_validate(listed), "")
+    assert guard.bars_address(url) is barred
+    assert guard.bars_text("From the GAIA benchmark: question 12")
+    assert not guard.bars_text("Gaia is a space observatory; its benchmark stars are listed below.")
 
 
 def test_unknown_keys_are_refused() -> None:
