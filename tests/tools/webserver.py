@@ -10,6 +10,9 @@ from contextlib import asynccontextmanager, suppress
 
 Handler = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
+END = b"\r\n\r\n"
+"""Of a head."""
+
 
 def reply(
     body: bytes = b"", status: str = "200 OK", kind: str = "text/html", **headers: str
@@ -36,21 +39,22 @@ class Server:
         self.asked: list[str] = []
         self.heads: list[str] = []
         self.port = 0
+        self.default = reply(b"lost", "404 Not Found")
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:
         return f"http://{host}:{self.port}{path}"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
-            head = (await reader.readuntil(b"\r\n\r\n")).decode()
-            path = head.split()[1]
+            head = (await reader.readuntil(END)).decode()
+            method, path = head.split()[:2]
             self.asked.append(path)
             self.heads.append(head)
-            route = self.routes.get(path, reply(b"lost", "404 Not Found"))
+            route = self.routes.get(path, self.default)
             if isinstance(route, list):
                 route = route.pop(0)
             if isinstance(route, bytes):
-                writer.write(route)
+                writer.write(route.partition(END)[0] + END if method == "HEAD" else route)
             else:
                 await route(writer)
             await writer.drain()
