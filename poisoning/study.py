@@ -7,6 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from agents.ledger import Meter
 from benchmarks.errors import SetupError
 from benchmarks.question_study import tokens_by_role
@@ -23,6 +25,7 @@ from poisoning.rows import ScenarioRow
 from poisoning.schema import Scenario, corpus_digest, read_scenarios
 from wmt.chat import ChatModel
 from wmt.eventlog import count_events
+from wmt.memory import MemoryConfig
 
 Arm = Literal["poisoned", "clean", "attack_check", "random"]
 
@@ -69,12 +72,13 @@ class PoisoningStudy:
         meter = Meter(self._model(cell, item_id))
         started, clock = time.time(), time.perf_counter()
         seed = cell.key.seed
+        memory_config = without_forced_step(cell.memory)
         if self._arm == "attack_check":
-            check = AttackCheck(scenario, cell.memory, meter, self._max_tokens, seed)
+            check = AttackCheck(scenario, memory_config, meter, self._max_tokens, seed)
             final, lines = await check.run(), check.lines
             events: Sequence[Any] = ()
         else:
-            memory = cell.memory.build(meter)
+            memory = memory_config.build(meter)
             replay = Replay(scenario, memory, meter, self._max_tokens, seed)
             final, lines = await replay.run(), replay.lines
             events = memory.events
@@ -140,6 +144,14 @@ class PoisoningStudy:
                 for entry in subtask.entries
             ],
         )
+
+
+def without_forced_step(config: MemoryConfig) -> MemoryConfig:
+    """The configuration with `show_last_step` off, whatever it says: forced into every context, the
+    entry that was just recorded would be retrieved by the protocol and not by the memory."""
+    if isinstance(config, BaseModel) and getattr(config, "show_last_step", False):
+        return config.model_copy(update={"show_last_step": False})
+    return config
 
 
 def _counters(lines: Sequence[Line], events: Sequence[Any], counts: Counts) -> Counters:

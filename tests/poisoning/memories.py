@@ -7,14 +7,25 @@ from functools import cache
 from agents.models.simulated import SimulatedModelConfig
 from benchmarks.composition import compose
 from wmt.memory import MemoryConfig
+from wmt.tree_memory import TreeMemoryConfig
 
 FIVE = ("linear", "a1", "a2", "a3", "wmt")
 
 
 @cache
-def five(selector: str) -> dict[str, MemoryConfig]:
-    plan = compose(["experiment=poisoning", "model=simulated", f"memory.selector={selector}"])
+def composed() -> dict[str, MemoryConfig]:
+    plan = compose(["experiment=poisoning", "model=simulated"])
     return {cell.memory.name: cell.memory for cell in plan.cells}
+
+
+def five(selector: str) -> dict[str, MemoryConfig]:
+    """By name; the trees with this selector."""
+    return {
+        name: memory.model_copy(update={"selector": selector})
+        if isinstance(memory, TreeMemoryConfig)
+        else memory
+        for name, memory in composed().items()
+    }
 
 
 def reader() -> SimulatedModelConfig:

@@ -20,6 +20,9 @@ from poisoning.lines import EntryLine, read_lines
 from poisoning.metrics import CellSummary, summarise
 from poisoning.rows import ScenarioRow, has_scenario_rows
 from poisoning.schema import corpus_digest, read_scenarios
+from poisoning.study import without_forced_step
+from wmt.flat_memory import LinearMemoryConfig
+from wmt.tree_memory import TreeMemoryConfig
 
 
 class Quiet:
@@ -131,6 +134,17 @@ async def test_the_random_arm_needs_a_selector_to_replace(tmp_path: Path) -> Non
         pytest.RaisesExc(SetupError, match=r"memory\.selector=llm"), allow_unwrapped=True
     ):
         await run(tmp_path, *lexical)
+
+
+def test_the_last_entry_is_never_forced_into_a_context() -> None:
+    wmt = TreeMemoryConfig(
+        name="wmt", selection="relevance_scores", folding=True, scoring=True, suppression=True
+    )
+    assert wmt.show_last_step
+    changed = without_forced_step(wmt)
+    assert changed == wmt.model_copy(update={"show_last_step": False})
+    linear = LinearMemoryConfig(name="linear")
+    assert without_forced_step(linear) is linear
 
 
 async def test_unknown_ids_and_clean_attacks_are_refused(tmp_path: Path) -> None:
