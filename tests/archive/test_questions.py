@@ -76,8 +76,8 @@ def test_an_answer_does_not_stand_in_its_question(archive: ArchiveBenchmark) -> 
 def test_an_agent_without_documents_scores_nothing(archive: ArchiveBenchmark) -> None:
     guesses = ["", "unknown", "0", "1900", None]
     for task in archive.tasks():
-        names = {str(world) for world in task.question.removesuffix("?").split()}
-        for guess in [*guesses, *sorted(names), task.question]:
+        words = task.question.removesuffix("?").split()
+        for guess in [*guesses, *words, task.question]:
             assert archive.score(task, guess) == 0.0
 
 
