@@ -6,14 +6,18 @@ import json
 import re
 from typing import Any
 
-_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+# Thinking that no reasoning parser took off, also unclosed; the second form is Gemma 4's.
+_THINKING = re.compile(
+    r"<think>.*?(?:</think>|\Z)|<\|channel>thought.*?(?:<channel\|>|\Z)", re.DOTALL
+)
 _DECODER = json.JSONDecoder()
 
 
 def first_json_object(text: str, key: str) -> dict[str, Any] | None:
     """The first JSON object in `text` that has `key`, outside of thinking text; None if there is
     none."""
-    text = _THINKING.sub("", text)
+    # A chat template may have opened the thinking itself; then only its end stands in the reply.
+    text = _THINKING.sub("", text).rpartition("</think>")[2]
     start = text.find("{")
     while start >= 0:
         try:

@@ -69,14 +69,20 @@ class Synthesizer:
             view = self._views.get(each)
             if view is None or view.state != state:
                 parts = self._parts(node, on_path, each in whole)
-                tokens = 0
-                for _, text in parts:
-                    tokens += await self._model.count_tokens(text)
+                tokens = await self._tokens(parts, view)
                 text = "" if on_path else candidate_text(node, self._candidate_chars)
                 view = View(state, parts, tokens, text)
             made[each] = view
         self._views = made
         return made
+
+    async def _tokens(self, parts: Parts, known: View | None) -> int:
+        if known is not None and known.parts == parts:
+            return known.tokens
+        tokens = 0
+        for _, text in parts:
+            tokens += await self._model.count_tokens(text)
+        return tokens
 
     async def room(self, budget: int | None, shown: Iterable[View]) -> int | None:
         """Tokens that `budget` leaves beside section titles and what is `shown` anyway."""

@@ -68,13 +68,14 @@ class WindowMemory(FlatMemory):
         return context
 
     def _window(self) -> list[int]:
-        actions = self._actions()
-        return actions if self._last_steps is None else actions[-self._last_steps :]
-
-    def _actions(self) -> list[int]:
-        """This question's actions in the order they happened."""
-        nodes = self.tree.nodes
-        return [i for i in range(self.tree.root, len(nodes)) if nodes[i].kind is NodeKind.ACTION]
+        """The last actions, found from the end: a context does not grow with the history."""
+        found: list[int] = []
+        for each in range(len(self.tree.nodes) - 1, self.tree.root, -1):
+            if len(found) == self._last_steps:
+                break
+            if self.tree.nodes[each].kind is NodeKind.ACTION:
+                found.append(each)
+        return found[::-1]
 
 
 class RunningSummaryMemory(WindowMemory):
@@ -84,16 +85,18 @@ class RunningSummaryMemory(WindowMemory):
     def __init__(self, config: RunningSummaryConfig, model: ChatModel) -> None:
         super().__init__(config, model)
         self._writer = LLMSummarizer(model) if config.summarizer == "llm" else None
-        self._summarized = 0
+        self._summarized_through = -1
 
     async def context(self, available_tokens: int | None = None) -> WorkingContext:
         """The summary of what left the window, and the window."""
         self._check_running()
-        actions = self._actions()
-        leaving = actions[self._summarized : len(actions) - len(self._window())]
+        window = self._window()
+        between = range(self._summarized_through + 1, window[0] if window else 0)
+        nodes = (self.tree.nodes[each] for each in between)
+        leaving = [node for node in nodes if node.kind is NodeKind.ACTION]
         if leaving:
-            await self._rewrite([self.tree.nodes[each] for each in leaving])
-            self._summarized += len(leaving)
+            await self._rewrite(leaving)
+            self._summarized_through = leaving[-1].id
         return await super().context(available_tokens)
 
     async def _rewrite(self, leaving: list[MemoryNode]) -> None:
@@ -109,13 +112,13 @@ class RunningSummaryMemory(WindowMemory):
         self.tree.commit("folded", root.id, {"summary": made.summary}, detail)
 
     def extra_state(self) -> dict[str, Any]:
-        """Beside the tree: how many actions the summary covers."""
-        return {**super().extra_state(), "summarized": self._summarized}
+        """Beside the tree: the last action that the summary covers."""
+        return {**super().extra_state(), "summarized_through": self._summarized_through}
 
     def restore_extra(self, state: dict[str, Any]) -> None:
         """The inverse of `extra_state`."""
         super().restore_extra(state)
-        self._summarized = state["summarized"]
+        self._summarized_through = state["summarized_through"]
 
 
 def window_parts(node: MemoryNode, on_path: bool, whole: bool) -> Parts:

@@ -50,6 +50,8 @@ FOUR = tuple(candidate(i, f"fact {i}", 0.1 * i, 0.2) for i in (1, 2, 3, 4))
         ('{"selected": [2, 99, 77]}', (2,), 2),
         ('{"selected": ["2", "[3]"]}', (2, 3), 0),
         ('<think>maybe {"selected": [1]}</think>{"selected": [3]}', (3,), 0),
+        ('maybe {"selected": [1]}</think>{"selected": [3]}', (3,), 0),
+        ('<|channel>thought {"selected": [1]}<channel|>{"selected": [3]}', (3,), 0),
         ('Sure:\n```json\n{"selected": [3]}\n```', (3,), 0),
         ('{"reason": {"a": 1}} {"selected": [1]}', (1,), 0),
         ('{"selected": [3, 2, 2, 2, 1', (3, 2), 0),  # cut by the token limit
