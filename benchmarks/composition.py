@@ -8,13 +8,15 @@ judges, and its schema says what is allowed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import (
     HydraException,
     InstantiationException,
@@ -109,10 +111,22 @@ def _fits(override: str, config: dict[str, Any]) -> bool:
     return kind is None or has_key(kind, path)
 
 
+@contextmanager
+def hydra_here() -> Iterator[None]:
+    """Compose from `configs/`, also within a job of a sweep, where Hydra is at work already."""
+    outer = GlobalHydra.instance().hydra
+    GlobalHydra.instance().clear()
+    try:
+        with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+            yield
+    finally:
+        GlobalHydra.instance().hydra = outer
+
+
 def _composed(overrides: Sequence[str]) -> dict[str, Any]:
     """Hydra's composition as plain data, interpolations resolved."""
     try:
-        with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        with hydra_here():
             config = hydra_compose("config", overrides=list(overrides))
         plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     except (HydraException, OmegaConfBaseException) as error:

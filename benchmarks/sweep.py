@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 
 import hydra
 from hydra import compose as hydra_compose
-from hydra import initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from benchmarks.composition import CONFIGS, compose, failure, rewritten
+from benchmarks.composition import CONFIGS, compose, failure, hydra_here, rewritten
 from benchmarks.errors import SetupError
 
 _MULTIRUN = ("-m", "--multirun")
@@ -70,7 +69,7 @@ def combinations(overrides: Sequence[str]) -> list[list[str]]:
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
         fixed = [str(o.input_line) for o in parsed if not o.is_sweep_override()]
-        with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        with hydra_here():
             config = hydra_compose("config", overrides=fixed, return_hydra_config=True)
         params = OmegaConf.to_container(
             OmegaConf.select(config, "hydra.sweeper.params") or OmegaConf.create({})

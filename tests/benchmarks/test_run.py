@@ -1,0 +1,167 @@
+"""`run.py` as its users meet it: real configurations, the simulated model, a small archive."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import run
+from benchmarks.records import Row
+from benchmarks.store import find_cells, read_rows, read_trace
+from scripts.show import main as show
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ["model=simulated", "dataset=archive", "dataset.documents=60", "dataset.questions=6"]
+
+
+def command(results: Path, *overrides: str) -> list[str]:
+    return [sys.executable, str(ROOT / "run.py"), *SMALL, f"results_dir={results}", *overrides]
+
+
+def test_a_cell_runs_resumes_and_can_be_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [*SMALL, "memory=wmt", f"results_dir={tmp_path}"]
+    assert run.main(arguments) == 0
+    first = capsys.readouterr().out
+    assert "of 6 [" in first and "SIMULATED" in first
+    (cell,) = find_cells(tmp_path)
+    rows = read_rows(cell, Row)
+    assert len(rows) == 6
+    assert run.main(arguments) == 0
+    assert "resumed, 6/6 done before" in capsys.readouterr().out
+    assert read_rows(cell, Row) == rows
+    for row in rows:
+        kinds = [line["type"] for line in read_trace(cell, row.task_id)]
+        assert kinds == ["header", *["step"] * row.steps, "final"]
+        assert show([str(tmp_path), row.task_id]) == 0
+        shown = capsys.readouterr().out
+        assert row.status in shown and "candidates" in shown and "thought" in shown
+
+
+def test_a_trace_holds_every_call_and_event_of_its_row(tmp_path: Path) -> None:
+    assert run.main([*SMALL, "memory=wmt", f"results_dir={tmp_path}"]) == 0
+    (cell,) = find_cells(tmp_path)
+    for row in read_rows(cell, Row):
+        steps = [line for line in read_trace(cell, row.task_id) if line["type"] == "step"]
+        calls = [call for step in steps for call in step["calls"]]
+        assert sum(call["prompt_tokens"] for call in calls) == row.prompt_tokens
+        events = [event["kind"] for step in steps for event in step["events"]]
+        assert events.count("folded") == row.counters.folds
+        assert events.count("suppressed") == row.counters.suppressions
+        assert events[0] == "created" or "started" in events[:2]
+
+
+def test_the_same_cell_twice_gives_the_same_answers(tmp_path: Path) -> None:
+    for arm in ("one", "two"):
+        assert run.main([*SMALL, "memory=wmt", f"results_dir={tmp_path}", f"label={arm}"]) == 0
+    one, two = (read_rows(cell, Row) for cell in find_cells(tmp_path))
+    assert [(r.answer, r.prompt_tokens) for r in one] == [(r.answer, r.prompt_tokens) for r in two]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["memory=wnt"], ["memory.retention.rho=1.5"], ["+foo=1"], ["-m", "memory=wmt,wnt"]],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run.main([*arguments, *SMALL]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1 and captured.out == ""
+
+
+def test_what_is_missing_is_told_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    arguments = ["dataset.path=" + str(tmp_path / "nowhere"), f"results_dir={tmp_path}/r"]
+    for more in ([], ["preflight=true"]):
+        assert run.main([*arguments, *more]) == 2
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) >= 2, lines
+        assert any("dataset" in line for line in lines) and any("model" in line for line in lines)
+    assert not (tmp_path / "r").exists()
+
+
+def test_preflight_only_checks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run.main([*SMALL, "preflight=true", f"results_dir={tmp_path}/r"]) == 0
+    assert "nothing is missing" in capsys.readouterr().out
+    assert not (tmp_path / "r").exists()
+
+
+def test_an_experiment_runs_its_cells_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = "cells=[['memory=linear'],['memory=none']]"
+    assert run.main([*SMALL, cells, "parallel_cells=2", f"results_dir={tmp_path}"]) == 0
+    assert [len(read_rows(cell, Row)) for cell in find_cells(tmp_path)] == [6, 6]
+    assert "resumed" not in capsys.readouterr().out
+
+
+def test_a_cell_that_fails_beside_others_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = tmp_path / "main/archive/simulated/linear"
+    blocked.mkdir(parents=True)
+    (blocked / "seed0").mkdir()
+    (blocked / "seed0/rows.jsonl").write_text("{}\n")
+    cells = "cells=[['memory=linear'],['memory=none']]"
+    assert run.main([*SMALL, cells, "parallel_cells=2", f"results_dir={tmp_path}"]) == 2
+    assert "has rows.jsonl but no cell.yaml" in capsys.readouterr().err
+
+
+def test_a_sweep_runs_every_combination_and_leaves_no_other_folders(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command(tmp_path / "r", "memory=linear,none", "-m"),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(find_cells(tmp_path / "r")) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_killed_from_outside_a_real_cell_is_finished_by_the_same_command(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    for _ in range(2):
+        child = subprocess.Popen(
+            command(tmp_path, "memory=wmt"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        wanted = chance.randint(1, 3)
+        while child.poll() is None and _rows(tmp_path) < wanted:
+            time.sleep(0.005)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    done = subprocess.run(command(tmp_path, "memory=wmt"), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (cell,) = find_cells(tmp_path)
+    ids = [json.loads(line)["task_id"] for line in (cell / "rows.jsonl").read_bytes().splitlines()]
+    assert len(ids) == len(set(ids)) == 6
+
+
+def _rows(results: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in results.rglob("rows.jsonl"))
+
+
+def test_a_terminated_run_says_so_and_exits_143(tmp_path: Path) -> None:
+    many = ["dataset.documents=400", "dataset.questions=60", "memory=wmt"]
+    child = subprocess.Popen(
+        command(tmp_path, *many), stdout=subprocess.PIPE, text=True, env={**os.environ}
+    )
+    while _rows(tmp_path) < 1 and child.poll() is None:
+        time.sleep(0.01)
+    child.send_signal(signal.SIGTERM)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 143
+    assert "stopped by SIGTERM" in out
