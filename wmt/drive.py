@@ -117,14 +117,11 @@ class Drive:
 
     def _build(self, header: Header) -> RecordingMemory:
         model = OfflineModel()
-        config = preset(header.memory, **header.config)
-        if not isinstance(config, TreeMemoryConfig):
-            return config.build(model)
-        config = preset(
-            header.memory, **{"summarizer": "extractive", "show_last_step": False, **header.config}
-        )
-        assert isinstance(config, TreeMemoryConfig)
-        if config.selection == "none":
+        defaults = {"summarizer": "extractive", "show_last_step": False}
+        known = type(preset(header.memory)).model_fields
+        keys = {key: value for key, value in defaults.items() if key in known}
+        config = preset(header.memory, **{**keys, **header.config})
+        if not isinstance(config, TreeMemoryConfig) or config.selection == "none":
             return config.build(model)
         memory = TreeMemory(config, model, self._selector)
         self._selector.memory = memory

@@ -43,6 +43,22 @@ def test_what_is_loaded_is_what_was_saved(memory: RecordingMemory, tmp_path: Pat
     assert [entry.name for entry in tmp_path.iterdir()] == ["memory.json"]
 
 
+async def test_a_conversation_goes_on_from_its_snapshot() -> None:
+    made = fresh(conversation=True)
+    made.start("first question")
+    await made.record(Step("t", TaskOperation("open", goal="find the year")))
+    await made.finish("1912")
+    between = fresh(conversation=True)
+    restore(between, made.snapshot())
+    for each in (made, between):
+        each.start("second question")
+        await each.record(Step("t", TaskOperation("open", goal="find the author")))
+    later = fresh(conversation=True)
+    restore(later, made.snapshot())
+    assert await made.context() == await between.context() == await later.context()
+    assert made.pool() == (2, 3, 4) and made.snapshot() == later.snapshot()
+
+
 def test_a_snapshot_has_the_documented_fields(memory: RecordingMemory) -> None:
     data = json.loads(json.dumps(memory.snapshot()))
     assert list(data) == [
