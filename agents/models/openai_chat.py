@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.models.endpoints import Endpoints
+from agents.models.endpoints import Endpoint, Endpoints
+from agents.models.plain_http import JsonPoster
 from agents.models.quirks import Quirks
 from agents.models.tokens import Refused, TokenCounter, open_counter
 from agents.salvage import clean_text
@@ -43,11 +46,16 @@ class ClientSettings:
 
 
 class _RetryableError(Exception):
-    """Worth another attempt; `unreachable` if nothing answered at all."""
+    """Worth another attempt, after `wait` seconds if the server asks for them.
 
-    def __init__(self, message: str, *, unreachable: bool = False, wait: float = 0.0) -> None:
+    `unreachable` if nothing answered at all, `busy` if the server is well but wants no more now.
+    """
+
+    def __init__(
+        self, message: str, *, unreachable: bool = False, busy: bool = False, wait: float = 0.0
+    ) -> None:
         super().__init__(message)
-        self.unreachable, self.wait = unreachable, wait
+        self.unreachable, self.busy, self.wait = unreachable, busy, wait
 
 
 class OpenAIChat:
@@ -70,6 +78,7 @@ class OpenAIChat:
         self._urls, self._api_key = tuple(base_urls), api_key
         self._endpoints = Endpoints(self._urls, settings.cool_down_seconds)
         self._clients: dict[str, AsyncOpenAI] = {}
+        self._posters: dict[str, JsonPoster] = {}
         self._tokens: TokenCounter | None = None
 
     async def __aenter__(self) -> OpenAIChat:
@@ -82,17 +91,24 @@ class OpenAIChat:
                 max_retries=0,  # ours move on to another endpoint
                 timeout=self._settings.request_seconds,
             )
+            self._posters[url] = JsonPoster(
+                url.rstrip("/").removesuffix("/v1"),
+                api_key=self._api_key,
+                timeout=min(60.0, self._settings.request_seconds),
+            )
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         for client in self._clients.values():
             await client.close()
-        self._clients.clear()
+        for poster in self._posters.values():
+            poster.close()
 
     async def complete(self, request: ChatRequest) -> Completion:
         """One chat completion; `ChatError` once the retries are used up."""
         started = time.perf_counter()
-        answer = await self._post("/chat/completions", self._body(request))
+        body = self._body(request)
+        answer = await self._retrying(lambda endpoint: self._chat(endpoint, body))
         latency = time.perf_counter() - started
         try:
             choice = answer["choices"][0]
@@ -140,57 +156,84 @@ class OpenAIChat:
         return {**body, **settings.quirks.extra_body(), **settings.extra_body}
 
     async def _post_root(self, path: str, body: dict[str, Any]) -> Any:
-        return await self._post(path, body, root=True)
+        return await self._retrying(lambda endpoint: self._count(endpoint, path, body))
 
-    async def _post(self, path: str, body: dict[str, Any], *, root: bool = False) -> Any:
-        """POST with bounded retries, each at the endpoint that is then the best."""
-        revivals = attempt = 0
+    async def _retrying(self, attempt: Callable[[Endpoint], Awaitable[Any]]) -> Any:
+        """Bounded attempts, each at the endpoint that is then the best."""
+        revivals = retries = 0
         while True:
-            try:
-                return await self._attempt(path, body, root)
-            except _RetryableError as failure:
-                if failure.unreachable and self._revive is not None and revivals < REVIVALS:
-                    revivals += 1
-                    if await self._revive():
-                        continue
-                if attempt >= self._settings.retries:
-                    raise ChatError(f"{self.name}: {failure}") from None
-                wait = max(failure.wait, self._settings.retry_seconds * 2**attempt)
-            attempt += 1
+            with self._endpoints.use() as endpoint:
+                try:
+                    answer = await attempt(endpoint)
+                    self._endpoints.answered(endpoint)
+                    return answer
+                except _RetryableError as error:
+                    failure = error
+                    if not failure.busy:
+                        self._endpoints.failed(endpoint)
+            if failure.unreachable and self._revive is not None and revivals < REVIVALS:
+                revivals += 1
+                if await self._revive():
+                    continue
+            if retries >= self._settings.retries:
+                raise ChatError(f"{self.name}: {failure}")
+            wait = max(failure.wait, self._settings.retry_seconds * 2**retries)
+            retries += 1
             await asyncio.sleep(min(wait, LONGEST_WAIT))
 
-    async def _attempt(self, path: str, body: dict[str, Any], root: bool) -> Any:
+    async def _chat(self, endpoint: Endpoint, body: dict[str, Any]) -> Any:
+        """One attempt at a completion."""
         import openai
 
-        with self._endpoints.use() as endpoint:
-            base = endpoint.url
-            url = base.rstrip("/").removesuffix("/v1") + path if root else path
-            try:
-                answer = await self._clients[base].post(url, cast_to=object, body=body)
-            except openai.APITimeoutError:
-                self._endpoints.failed(endpoint)
-                seconds = self._settings.request_seconds
-                raise _RetryableError(f"no answer from {base} in {seconds:g} s") from None
-            except openai.APIConnectionError as error:
-                self._endpoints.failed(endpoint)
-                said = f"nothing answers at {base} ({type(error.__cause__ or error).__name__})"
-                raise _RetryableError(said, unreachable=True) from None
-            except openai.APIStatusError as error:
-                status, said = error.status_code, _one_line(error.message)
-                if status >= 500:
-                    self._endpoints.failed(endpoint)
-                if status in (408, 409, 429) or status >= 500:
-                    wait = _seconds(error.response.headers.get("retry-after"))
-                    raise _RetryableError(f"{base} answered {said}", wait=wait) from None
-                if status in (400, 413) and _overlong(said):
-                    raise ContextOverflow(f"{self.name}: {said}") from None
-                raise Refused(f"{self.name}: {base} answered {said}") from None
-            except (ValueError, openai.APIError) as error:  # half an answer, or none in JSON
-                self._endpoints.failed(endpoint)
-                said = f"an answer that cannot be read from {base}: {_one_line(str(error))}"
-                raise _RetryableError(said) from None
-            self._endpoints.answered(endpoint)
-            return answer
+        base = endpoint.url
+        try:
+            client = self._clients[base]
+            return await client.post("/chat/completions", cast_to=object, body=body)
+        except openai.APITimeoutError:
+            raise self._late(base) from None
+        except openai.APIConnectionError as error:
+            raise _unreachable(base, error.__cause__ or error) from None
+        except openai.APIStatusError as error:
+            retry_after = error.response.headers.get("retry-after")
+            raise self._refusal(base, error.status_code, error.message, retry_after) from None
+        except (ValueError, openai.APIError) as error:  # half an answer, or none in JSON
+            raise _unreadable(base, error) from None
+
+    async def _count(self, endpoint: Endpoint, path: str, body: dict[str, Any]) -> Any:
+        """One attempt at a request outside `/v1`."""
+        base = endpoint.url
+        try:
+            status, content = await self._posters[base].post(path, body)
+        except TimeoutError:
+            raise self._late(base) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise _unreachable(base, error) from None
+        if status != 200:
+            raise self._refusal(base, status, content.decode(errors="replace"), None)
+        try:
+            return json.loads(content)
+        except ValueError as error:
+            raise _unreadable(base, error) from None
+
+    def _late(self, base: str) -> _RetryableError:
+        return _RetryableError(f"no answer from {base} in {self._settings.request_seconds:g} s")
+
+    def _refusal(self, base: str, status: int, message: str, retry_after: str | None) -> Exception:
+        """What an answer other than 200 means."""
+        said = f"{base} answered {status}: {_one_line(message)}"
+        if status in (408, 409, 429) or status >= 500:
+            return _RetryableError(said, busy=status < 500, wait=_seconds(retry_after))
+        if status in (400, 413) and _overlong(message):
+            return ContextOverflow(f"{self.name}: {_one_line(message)}")
+        return Refused(f"{self.name}: {said}")
+
+
+def _unreachable(base: str, cause: BaseException) -> _RetryableError:
+    return _RetryableError(f"nothing answers at {base} ({type(cause).__name__})", unreachable=True)
+
+
+def _unreadable(base: str, error: Exception) -> _RetryableError:
+    return _RetryableError(f"an answer that cannot be read from {base}: {_one_line(str(error))}")
 
 
 def _message(message: Message, vision: bool) -> dict[str, Any]:

@@ -20,6 +20,7 @@ class Answer:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None
+    close: bool = False
 
 
 Handler = Callable[[str, Any], Answer | str]
@@ -75,6 +76,8 @@ async def loopback(handler: Handler) -> AsyncIterator[Loopback]:
                         + payload
                     )
                     await writer.drain()
+                    if answer.close:
+                        break
         finally:
             writer.close()
 

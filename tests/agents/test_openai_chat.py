@@ -133,7 +133,7 @@ async def test_passing_failures_are_tried_again(bad: Answer | str) -> None:
 async def test_retries_are_bounded() -> None:
     async with loopback(only_chat(lambda body: Answer({}, 500))) as server:
         async with client(server.base_url) as chat:
-            with pytest.raises(ChatError, match=r"named: http://127.* answered .*500"):
+            with pytest.raises(ChatError, match=r"named: http://127.* answered 500"):
                 await chat.complete(REQUEST)
         assert len(server.requests) == 3
 
@@ -256,6 +256,16 @@ async def test_the_servers_tokenizer_counts_and_counts_are_kept(handler: Handler
         assert await chat.count_tokens("") == 0
         asked = [body for body in server.bodies("/tokenize") if "a b c d" in body.values()]
         assert len(asked) == 1
+
+
+async def test_a_kept_connection_that_the_server_has_closed() -> None:
+    def closing(path: str, body: Any) -> Answer:
+        answer = vllm(path, body)
+        answer.close = True
+        return answer
+
+    async with loopback(closing) as server, client(server.base_url, retries=0) as chat:
+        assert [await chat.count_tokens(text) for text in ("a", "a b", "a b c")] == [1, 2, 3]
 
 
 async def test_an_estimate_where_there_is_no_tokenizer() -> None:
