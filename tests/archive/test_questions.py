@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
+from agents.models.simulated import lexicon
+from agents.models.simulated.questions import Lookup, Name, Parser
 from benchmarks.archive.benchmark import ArchiveBenchmark
+from benchmarks.errors import SetupError
 from benchmarks.gaia_scorer import question_score
 from tests.archive.solver import Solver, careless, small
 
@@ -86,7 +90,22 @@ def test_questions_are_unlike_each_other(archive: ArchiveBenchmark) -> None:
 
 
 def test_a_world_too_small_for_its_questions_says_so() -> None:
-    from benchmarks.errors import SetupError
-
     with pytest.raises(SetupError, match=r"dataset\.questions: this world of 60 documents"):
-        small(documents=60, questions=3000)
+        small(documents=60, questions=1000)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_shipped_reader_understands_every_question(seed: int) -> None:
+    """Its other lexicons must not change what the archive's questions mean."""
+    shipped = yaml.safe_load((lexicon.ROOT / "configs/model/simulated.yaml").read_text("utf-8"))
+    parser = Parser(lexicon.load(shipped["lexicons"]))
+    for question in small(world_seed=seed).questions.values():
+        understood = parser.question(question.text)
+        assert understood is not None, question.text
+        assert understood.op == question.op
+        for part, path in zip(understood.parts, question.paths, strict=True):
+            node: Lookup | Name = part
+            for hop in reversed(path.hops):
+                assert isinstance(node, Lookup) and hop.relation in node.relations, question.text
+                node = node.subject
+            assert isinstance(node, Name)
