@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import binomtest
 
 from benchmarks.compute import read_ledger
 from benchmarks.records import Counters, Row, RowBase
@@ -17,6 +16,8 @@ _ROLES = ("agent", "selector", "summarizer", "tool")
 
 def accuracy(rows: Sequence[RowBase]) -> str:
     """Share of right answers in %, n and the 95% Wilson interval; errors stay in n."""
+    from scipy.stats import binomtest  # costs half a second, and only here
+
     scored = [row for row in rows if isinstance(row, Row)]
     if not scored:
         return "see its own metrics"

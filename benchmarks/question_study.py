@@ -35,7 +35,8 @@ class QuestionDatasetConfig(BaseModel, ABC):
     """Base of every question set: a subclass adds its keys, `preflight` and `load`.
 
     `level`, `ids` and `limit` cut the set, in this order; the cut never changes a result, so it is
-    outside the config digest. `path` is a local copy of the data, where the set takes one.
+    outside the config digest. `uses_web`: whether it needs the tools that `configs/tools` sets up,
+    the web's among them. `path` is a local copy of the data, where the set takes one.
     """
 
     model_config = ConfigDict(extra="forbid")

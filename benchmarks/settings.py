@@ -95,7 +95,8 @@ class CellConfig(BaseModel):
 
     def missing(self) -> list[str]:
         """One line per thing that is missing before this cell can run, with the remedy."""
-        return [*self.dataset.preflight(), *self.model.preflight(), *self.tools.preflight()]
+        tools = self.tools.preflight() if getattr(self.dataset, "uses_web", False) else []
+        return [*self.dataset.preflight(), *self.model.preflight(), *tools]
 
 
 def identity_of(value: Any) -> Any:

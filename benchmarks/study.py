@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from benchmarks.records import CellKey, RowBase
 from wmt.chat import ChatModel
@@ -69,9 +69,13 @@ class WithEnd(Protocol):
 
 
 class StudyConfig(Protocol):
-    """A validated `configs/dataset/NAME.yaml`; `agent` and `tools` are other groups'."""
+    """A validated `configs/dataset/NAME.yaml`; `agent` and `tools` are other groups'.
+
+    `uses_web`: whether it needs the tools that `configs/tools` sets up (web, documents, python).
+    """
 
     name: str
+    uses_web: ClassVar[bool]
 
     def preflight(self) -> list[str]:
         """One line per thing that is missing, with the remedy."""

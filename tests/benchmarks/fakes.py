@@ -84,6 +84,7 @@ class FakeDataset(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     outside_digest: ClassVar[frozenset[str]] = frozenset({"limit", "failing", "hanging"})
+    uses_web: ClassVar[bool] = False
 
     name: str = "fake"
     items: int = 5
