@@ -37,12 +37,13 @@ fi
 
 if [ -n "$stopping" ] && [ "$code" -ne 0 ]; then
   trap '' USR1 TERM
-  # A task that somebody cancelled stays cancelled.
-  if scontrol show job "$task" | grep -q 'JobState=CANCELLED'; then
-    echo "task $task: cancelled"
-    exit "$code"
+  # Only a task that SLURM still counts as running needs to ask. One that it is ending already is
+  # either being requeued by it, or was cancelled by somebody and stays so.
+  if scontrol show job "$task" | grep -q 'JobState=RUNNING'; then
+    echo "task $task: stopped, asking to be requeued"
+    scontrol requeue "$task"
+  else
+    echo "task $task: stopped; SLURM decides what becomes of it"
   fi
-  echo "task $task: stopped, asking to be requeued"
-  scontrol requeue "$task"
 fi
 exit "$code"
