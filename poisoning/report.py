@@ -1,8 +1,8 @@
 """The study's tables from results: `python -m poisoning.report RESULTS`.
 
-Table 4 beside the paper's values, intervals, paired differences, controls, attackers that know the
-defence, and what the traces say about each. The claims that the paper draws from Table 4 are judged
-by `python -m scripts.claims RESULTS`.
+Label `main` in full: Table 4 beside the paper's values, intervals, paired differences, what the
+traces say of each part; then controls and other arms, and attackers that know the defence. The
+claims that the paper draws from Table 4 are judged by `python -m scripts.claims RESULTS`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from poisoning.metrics import GROUPINGS, CellSummary, breakdown, paired_differen
 from poisoning.rows import has_scenario_rows
 
 REFERENCE = Path(__file__).parents[1] / "scripts" / "reference" / "reference_poisoning.csv"
+MAIN = "main"
 MEMORIES = ("linear", "a1", "a2", "a3", "wmt")
 
 _TABLE_4 = {
@@ -49,6 +50,17 @@ _BESIDE = {
     "call_ms": "ms per model call",
 }
 _ATTACKED = ("ASR_exposure", "ASR_answers", "PRR", "IP", "BR", "AF", "TSR", "laundering")
+_ARM_METRICS = (
+    "ASR_exposure",
+    "ASR_answers",
+    "PRR",
+    "BR",
+    "AF",
+    "CCR",
+    "TSR",
+    "final_success",
+    "prompt_tokens",
+)
 _PARTS = ("folds", "suppressions", "supersessions", "decays", "selector_calls", "summary_fallbacks")
 
 
@@ -95,9 +107,10 @@ def _chapter(title: str, cells: Sequence[CellSummary]) -> str:
         for label, members in sorted(labels.items())
         if members[0].arm == "poisoned" and members[0].attack == "none"
     }
-    for label, members in poisoned.items():
-        parts += _table_4(label, members)
-    parts += _controls(cells)
+    whole = [label for label in poisoned if label == MAIN] or list(poisoned)
+    for label in whole:
+        parts += _table_4(label, poisoned[label])
+    parts += _arms([cell for cell in cells if cell.cell["label"] not in whole])
     parts += _adaptive(cells)
     parts += ["Claims of the paper's Table 4: python -m scripts.claims RESULTS", ""]
     return "\n".join(parts)
@@ -207,7 +220,8 @@ def _breakdowns(cells: Sequence[CellSummary]) -> list[str]:
     ]
 
 
-def _controls(cells: Sequence[CellSummary]) -> list[str]:
+def _arms(cells: Sequence[CellSummary]) -> list[str]:
+    """Controls and other arms, a row for each cell; the attack check in a sentence."""
     lines: list[str] = []
     for cell in cells:
         if cell.check is not None:
@@ -220,16 +234,16 @@ def _controls(cells: Sequence[CellSummary]) -> list[str]:
             ]
     rows = [
         [
-            f"{cell.cell['label']}, {cell.cell['memory']}",
-            *(_number(cell.mean(m)) for m in ("ASR_exposure", "ASR_answers", "PRR", "AF", "TSR")),
-            _number(cell.mean("final_success")),
+            str(cell.cell["label"]),
+            str(cell.cell["memory"]),
+            *(_number(cell.mean(metric)) for metric in _ARM_METRICS),
         ]
-        for cell in _ordered(cells)
-        if cell.arm in ("clean", "random")
+        for cell in sorted(_ordered(cells), key=lambda cell: str(cell.cell["label"]))
+        if cell.attack == "none" and cell.check is None
     ]
     if rows:
-        heads = ["arm", "ASR by exposure", "ASR by answers", "PRR", "AF", "TSR", "final question"]
-        lines += ["## Controls", "", *table(heads, sorted(rows))]
+        heads = ["label", "memory", *_ARM_METRICS]
+        lines += ["## Controls and other arms", "", *table(heads, rows)]
     return lines
 
 
