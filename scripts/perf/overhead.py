@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,21 +42,11 @@ def arm(name: str, memory: str, options: argparse.Namespace) -> dict[str, Any]:
 
     replies = script(options.calls)
     keys = {"selector": "lexical", "summarizer": "extractive"} if memory == "wmt" else {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         model: Any = ScriptedModelConfig(replies=replies)
-        server = None
         if name == "loopback HTTP":
-            path = Path(folder) / "replies.json"
-            path.write_text(json.dumps(replies), encoding="utf-8")
-            server = subprocess.Popen(
-                [sys.executable, "-m", "scripts.perf.scripted_server", str(path)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            assert server.stdout is not None
-            port = server.stdout.readline().strip()
-            model = ServedModelConfig(name="scripted", base_url=f"http://127.0.0.1:{port}/v1")
+            url = stack.enter_context(_server(replies, Path(folder)))
+            model = ServedModelConfig(name="scripted", base_url=url)
         cell = CellConfig(
             model=model,
             memory=preset(memory, **keys),
@@ -77,10 +69,6 @@ def arm(name: str, memory: str, options: argparse.Namespace) -> dict[str, Any]:
         cpu, wall = time.process_time(), time.perf_counter()
         rows = asyncio.run(run())
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-        if server is not None:
-            assert server.stdin is not None
-            server.stdin.close()
-            server.wait(10)
     assert all(row.score == 1.0 for row in rows), "a scripted question was not answered"
     calls = sum(role.calls for row in rows for role in row.tokens.values())
     return {
@@ -91,6 +79,18 @@ def arm(name: str, memory: str, options: argparse.Namespace) -> dict[str, Any]:
         "questions_per_second": len(rows) / wall,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     }
+
+
+@contextmanager
+def _server(replies: list[str], folder: Path) -> Iterator[str]:
+    """The scripted server in a process of its own; its base URL."""
+    path = folder / "replies.json"
+    path.write_text(json.dumps(replies), encoding="utf-8")
+    command = [sys.executable, "-m", "scripts.perf.scripted_server", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as own:
+        assert own.stdout is not None and own.stdin is not None
+        yield f"http://127.0.0.1:{own.stdout.readline().strip()}/v1"
+        own.stdin.close()
 
 
 class _Silent:
