@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +70,8 @@ class PoisonCell:
     values: Mapping[str, Mapping[str, float]]
     pooled: Mapping[str, float | None]
     marks: tuple[str, ...]
+    check: tuple[int, int] | None = None
+    """Attack check: poisoned entries tried alone, and those of them that gave the answer."""
 
     def mean(self, metric: str) -> float | None:
         """Mean over scenarios, None where no scenario has a value."""
@@ -106,13 +108,21 @@ def poison_cells(results: Results) -> list[PoisonCell]:
     cells = []
     for (label, model), block_rows in rows.groupby(["label", "model"], sort=True):
         shared = block_marks(block_rows)
-        for memory in names.order_memories(block_rows["memory"]):
+        for memory in _order(block_rows["memory"]):
             part = block_rows[block_rows["memory"] == memory]
             folders = sorted(part["folder"].unique())
             summaries = [summarise(Path(folder)) for folder in folders]
             marks = (*_marks(part), *(mark for mark in shared if mark not in _marks(part)))
             cells.append(_merge(str(label), str(model), memory, summaries, marks))
     return cells
+
+
+def _order(memories: Iterable[str]) -> list[str]:
+    """Table 4's order, then the others."""
+    present = names.order_memories(memories)
+    return [m for m in names.POISONING if m in present] + [
+        m for m in present if m not in names.POISONING
+    ]
 
 
 def _marks(part: pd.DataFrame) -> tuple[str, ...]:
@@ -144,6 +154,7 @@ def _merge(
     for metric in METRICS:
         known = [e.pooled for part in parts if (e := part.estimates[metric]) is not None]
         pooled[metric] = sum(known) / len(known) if known else None
+    checks = [part.check for part in parts if part.check is not None]
     return PoisonCell(
         label=label,
         model=model,
@@ -156,6 +167,7 @@ def _merge(
         values=values,
         pooled=pooled,
         marks=marks,
+        check=(sum(c.n for c in checks), sum(c.moved for c in checks)) if checks else None,
     )
 
 
@@ -317,6 +329,13 @@ def _arms(cells: Sequence[PoisonCell]) -> Table:
         "Controls (a clean replay bounds TSR from above; random selection is what PRR means by "
         "chance) and attackers that know the defence, beyond the paper."
     )
+    for cell in cells:
+        if cell.check is not None and cell.check[0]:
+            tried, moved = cell.check
+            caption += (
+                f" Attack check [{cell.label}]: of {tried} poisoned entries, each alone in the "
+                f"context, {moved} ({moved / tried:.3f}) gave the answer."
+            )
     panel = Panel(("Memory", *heads, "Marks"), tuple(lines))
     title = "Companion to Table 4: controls and adaptive attackers"
     return _table("poisoning_arms", title, caption, [panel], records, cells)

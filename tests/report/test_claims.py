@@ -21,8 +21,8 @@ from scripts.report.judge import (
     registry,
 )
 from scripts.report.load import load_results
+from scripts.report.synthetic import make_cell, paper_grid, write_rows
 from scripts.report.verdict import Comparison, decide
-from tests.report.make import make_cell, paper_grid, write_rows
 
 Key = tuple[str, str, str]
 

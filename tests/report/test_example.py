@@ -12,7 +12,7 @@ import pytest
 from benchmarks.store import trace_name
 from scripts import example, schema
 from scripts.report.load import load_results
-from tests.report.make import make_cell, write_rows
+from scripts.report.synthetic import make_cell, write_rows
 
 
 def make(root: Path, *, seconds: float = 1.0, score: float = 1.0, commit: str = "abc") -> Path:

@@ -13,7 +13,7 @@ from benchmarks.store import trace_name
 from scripts import figures as command
 from scripts.report.plots_grid import _front
 from scripts.report.replay import Replay, final_tree, read_steps
-from tests.report.make import make_cell, make_row, write_rows
+from scripts.report.synthetic import make_cell, make_row, write_rows
 
 
 def created(node: int, kind: str, parent: int | None, step: int, **more: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from scripts.report.build import build_tables
 from scripts.report.cells import summarize
 from scripts.report.load import ResultsError, load_results
 from scripts.report.marks import MEANING, kind, legend, table_marks
-from tests.report.make import make_cell, make_row, write_rows
+from scripts.report.synthetic import make_cell, make_row, write_rows
 
 
 def marks_of(tmp_path: Path, *cells: dict[str, Any]) -> dict[str, tuple[str, ...]]:

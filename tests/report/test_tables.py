@@ -17,7 +17,7 @@ from scripts.report.layout import Line, Table, best
 from scripts.report.load import Results, load_results
 from scripts.report.prose import prose_numbers, prose_table, totals_table
 from scripts.report.repeat import length_table, noise_table
-from tests.report.make import make_cell, make_row, paper_grid, write_rows
+from scripts.report.synthetic import make_cell, make_row, paper_grid, write_rows
 
 
 def load(tmp_path: Path, rows: list[Row]) -> Results:

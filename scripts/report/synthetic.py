@@ -1,4 +1,7 @@
-"""Synthetic rows: hand-made ones, and a whole grid with the paper's counts."""
+"""Synthetic rows for tests and measurements: hand-made ones, and a grid with the paper's counts.
+
+Nothing here is a result of a run.
+"""
 
 from __future__ import annotations
 
