@@ -7,43 +7,31 @@ the pool: obsolete children and the inside of folded branches are never visited.
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
 from typing import Any, Literal
 
 from wmt.eventlog import EventLog
 from wmt.events import Event, EventKind
 from wmt.nodejson import decoded, encoded, node_from_json
 from wmt.nodes import Lifecycle, MemoryNode, NodeKind, Outcome
-from wmt.retention import RetentionParams, decayed_score, priority_of_terms
-from wmt.stats import BranchStats, Terms, fixed
+from wmt.retention import RetentionParams, decayed_score
+from wmt.stats import BranchTerms, Terms
 
 _TASKS = (NodeKind.ROOT, NodeKind.TASK)
 
 
-class MemoryTree:
-    """Nodes and what is derived from them.
-
-    `priority_nodes` and `folded_priority` choose what counts in the max and mean terms of Eq. 6:
-    all nodes of the subtree or its actions only; a folded task's summary for its branch, or the
-    nodes below it all the same. `changed` are the tasks whose terms moved since somebody last
-    emptied it: those that a suppression must look at again.
-    """
+class MemoryTree(BranchTerms):
+    """Nodes, the active path, and what is derived from them; see `BranchTerms` for the keys."""
 
     def __init__(
         self,
         priority_nodes: Literal["subtree", "actions"] = "subtree",
         folded_priority: Literal["summary", "subtree"] = "summary",
     ) -> None:
-        self._own_score_counts = priority_nodes == "subtree"
-        self._summary_stands = folded_priority == "summary"
-        self.nodes: dict[int, MemoryNode] = {}
-        self.children: dict[int, list[int]] = {}
-        self.stats: dict[int, BranchStats] = {}
+        super().__init__(priority_nodes, folded_priority)
         self.root = -1
         self.path: tuple[int, ...] = ()
         self.step = 0
         self.log = EventLog()
-        self.changed: set[int] = set()
         # Children and globals that are not obsolete; a dict keeps order and forgets in O(1).
         self._live: dict[int, dict[int, None]] = {}
         self._live_globals: dict[int, None] = {}
@@ -54,10 +42,6 @@ class MemoryTree:
     def active(self) -> int:
         """The active task."""
         return self.path[-1]
-
-    def is_task(self, node_id: int) -> bool:
-        """Whether it is a root or a task."""
-        return node_id in self.stats
 
     def ancestors(self, node_id: int) -> list[int]:
         """From the parent up to the root."""
@@ -106,35 +90,6 @@ class MemoryTree:
             self.nodes[each].lifecycle is Lifecycle.OBSOLETE for each in self.ancestors(node_id)
         )
 
-    def terms(self, node_id: int) -> Terms:
-        """What a node or branch brings to the max and mean terms of Eq. 6, its own and those of
-        the branches above it."""
-        node = self.nodes[node_id]
-        stats = self.stats.get(node_id)
-        if stats is None or (node.folded and self._summary_stands):
-            return Terms(1, fixed(node.score), node.score)
-        return Terms(stats.count, stats.total, stats.best)
-
-    def priority(self, task: int, params: RetentionParams) -> float | None:
-        """Eq. 6; None for a branch in which no score counts."""
-        terms, stats = self.terms(task), self.stats[task]
-        if terms.best is None:
-            return None
-        return priority_of_terms(
-            terms.best,
-            terms.mean,
-            stats.failed,
-            stats.actions,
-            stats.obsolete,
-            stats.nodes,
-            params,
-        )
-
-    def branch_of(self, node_id: int) -> int | None:
-        """The task whose branch contains a node most closely: itself, if it is a task; None for
-        globals."""
-        return node_id if node_id in self.stats else self.nodes[node_id].parent
-
     # Changes; each is logged
 
     def create(self, node: MemoryNode) -> None:
@@ -163,7 +118,7 @@ class MemoryTree:
         score = decayed_score(node.score, missed, is_global, params)
         self.log.missed(self.step, node_id, (node.score, score), (node.missed, missed))
         node.missed = missed
-        self._rescore(node, score)
+        self.rescore(node, score)
 
     def select(self, node_id: int) -> None:
         """A selection: the memory was accessed and its missed count starts again (Eq. 3)."""
@@ -188,7 +143,7 @@ class MemoryTree:
             return
         if event.kind == "missed":
             node.missed = event.after["missed"]
-            self._rescore(node, event.after["score"])
+            self.rescore(node, event.after["score"])
             return
         before = self.terms(node.id)
         was_failed, was_obsolete = _failed(node), node.lifecycle is Lifecycle.OBSOLETE
@@ -197,13 +152,13 @@ class MemoryTree:
             if name != "score":
                 setattr(node, name, decoded(name, value))
         node.last_event_step = event.step
-        self._propagate(node.id, before)
+        self.propagate(node.id, before)
         if score != node.score:
-            self._rescore(node, score)
+            self.rescore(node, score)
         obsolete = node.lifecycle is Lifecycle.OBSOLETE
         if obsolete != was_obsolete:
             self._set_live(node, not obsolete)
-        self._count(node, failed=_failed(node) - was_failed, obsolete=obsolete - was_obsolete)
+        self.count(node, failed=_failed(node) - was_failed, obsolete=obsolete - was_obsolete)
 
     def insert(self, node: MemoryNode) -> None:
         """Add a node as it is; its parent must be there. A node id is never used twice."""
@@ -213,21 +168,15 @@ class MemoryTree:
             raise ValueError(f"node {node.id}: parent {node.parent} is not a task")
         self.nodes[node.id] = node
         if node.kind in _TASKS:
-            counts = self._own_score_counts
-            self.stats[node.id] = BranchStats(
-                count=int(counts),
-                total=fixed(node.score) if counts else 0,
-                best=node.score if counts else None,
-            )
-            self.children[node.id] = []
+            self.keep_terms(node)
             self._live[node.id] = {}
         if node.parent is not None:
             self.children[node.parent].append(node.id)
         obsolete = node.lifecycle is Lifecycle.OBSOLETE
         if not obsolete:
             self._set_live(node, True)
-        self._propagate(node.id, Terms(0, 0, None))
-        self._count(
+        self.propagate(node.id, Terms(0, 0, None))
+        self.count(
             node,
             nodes=1,
             actions=int(node.kind is NodeKind.ACTION),
@@ -253,83 +202,6 @@ class MemoryTree:
             siblings[node.id] = None
         else:
             del siblings[node.id]
-
-    def _count(
-        self, node: MemoryNode, nodes: int = 0, actions: int = 0, failed: int = 0, obsolete: int = 0
-    ) -> None:
-        """Add to the counts of every branch that holds the node."""
-        if node.kind is NodeKind.GLOBAL or not (nodes or actions or failed or obsolete):
-            return
-        task = self.branch_of(node.id)
-        while task is not None:
-            stats = self.stats[task]
-            stats.nodes += nodes
-            stats.actions += actions
-            stats.failed += failed
-            stats.obsolete += obsolete
-            self.changed.add(task)
-            task = self.nodes[task].parent
-
-    def _rescore(self, node: MemoryNode, score: float) -> None:
-        if score == node.score:
-            return
-        before = self.terms(node.id)
-        stats = self.stats.get(node.id)
-        if stats is not None and self._own_score_counts:
-            stats.total += fixed(score) - fixed(node.score)
-        node.score = score
-        if stats is not None:
-            stats.best = self._best(node.id)
-        self._propagate(node.id, before)
-
-    def _propagate(self, node_id: int, before: Terms) -> None:
-        """Carry a change of a node's terms up to where nothing changes any more."""
-        after = self.terms(node_id)
-        if after != before and node_id in self.stats:
-            self.changed.add(node_id)
-        while after != before:
-            parent = self.nodes[node_id].parent
-            if parent is None:
-                return
-            stats = self.stats[parent]
-            parent_before = self.terms(parent)
-            stats.count += after.count - before.count
-            stats.total += after.total - before.total
-            if after.best is not None and after.best != before.best:
-                heappush(stats.heap, (-after.best, node_id))
-                if len(stats.heap) > 2 * len(self.children[parent]) + 8:
-                    self._rebuild_heap(parent)
-            stats.best = self._best(parent)
-            node_id, before, after = parent, parent_before, self.terms(parent)
-            if after != before:
-                self.changed.add(parent)
-
-    def _best(self, task: int) -> float | None:
-        heap = self.stats[task].heap
-        while heap and self._child_best(heap[0][1]) != -heap[0][0]:
-            heappop(heap)
-        best = -heap[0][0] if heap else None
-        if not self._own_score_counts:
-            return best
-        own = self.nodes[task].score
-        return own if best is None else max(own, best)
-
-    def _child_best(self, child: int) -> float | None:
-        node = self.nodes[child]
-        stats = self.stats.get(child)
-        if stats is None or (node.folded and self._summary_stands):
-            return node.score
-        return stats.best
-
-    def _rebuild_heap(self, task: int) -> None:
-        """Drop the outdated entries; at most once per as many pushes as there are children."""
-        heap = [
-            (-best, child)
-            for child in self.children[task]
-            if (best := self._child_best(child)) is not None
-        ]
-        heapify(heap)
-        self.stats[task].heap = heap
 
 
 def _failed(node: MemoryNode) -> bool:
