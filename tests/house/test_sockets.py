@@ -9,7 +9,10 @@ import pytest
 
 
 def test_no_test_reaches_beyond_loopback() -> None:
-    with socket.socket() as client, pytest.raises((RuntimeError, UserWarning), match="192.0.2.1"):
+    with (
+        socket.socket() as client,
+        pytest.raises((RuntimeError, UserWarning), match=r"192\.0\.2\.1"),
+    ):
         client.settimeout(1)
         client.connect(("192.0.2.1", 80))
 
