@@ -8,7 +8,7 @@ warnings. `LLMSummarizer` asks the model (one retry, then the extractive summary
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -82,7 +82,11 @@ class LLMSummarizer:
         fallback = extractive(tree, task)
         if not members:
             return Summarized(fallback, "extractive")
-        return await self.write(node.content, "Reported result", node.result, members, fallback)
+        made = await self.write(node.content, "Reported result", node.result, members, fallback)
+        if node.result == CLOSED_WITH_PARENT and node.result not in made.summary.unresolved:
+            noted = (node.result, *made.summary.unresolved)
+            made = replace(made, summary=replace(made.summary, unresolved=noted))
+        return made
 
     async def write(
         self,

@@ -66,6 +66,18 @@ async def test_one_retry_then_the_extractive_summary_counted(bad: str) -> None:
     assert summary is not None and summary.evidence == ("The year was 1912.",)
 
 
+async def test_a_task_closed_with_its_parent_says_so_whoever_writes_the_summary() -> None:
+    memory = preset("tree_summary").build(Replies())
+    memory.start("q")
+    await memory.record(Step("", TaskOperation("open", goal="outer"), action("a")))
+    await memory.record(Step("", TaskOperation("open", goal="inner"), action("b")))
+    await memory.record(Step("", TaskOperation("resume", task=1)))
+    await memory.record(Step("", TaskOperation("complete", result="done")))
+    outer, inner = memory.node(1).summary, memory.node(3).summary
+    assert inner is not None and inner.unresolved == (CLOSED_WITH_PARENT,)
+    assert outer is not None and outer.unresolved == ()
+
+
 async def test_a_dead_server_costs_one_call() -> None:
     model = Replies(summarizer=[DEAD])
     assert source(await folded(model, "text")) == "fallback" and len(model.requests) == 1
