@@ -21,6 +21,7 @@ class PoisoningConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     outside_digest: ClassVar[frozenset[str]] = frozenset({"limit", "ids"})
+    uses_web: ClassVar[bool] = False
 
     name: str = "poisoning"
     arm: Arm = "poisoned"
