@@ -9,7 +9,7 @@ from wmt.chat import ChatError, ChatModel, ChatRequest, Message
 from wmt.grammar import ACTIVE_TASK, CANDIDATES, Item, Section, item_text, section_text
 from wmt.memory import Selection
 from wmt.prompts import render
-from wmt.replies import first_json_object
+from wmt.replies import first_json_object, without_thinking
 from wmt.selectors import Candidate, Chosen, SelectionRequest, by_usefulness
 from wmt.views import shown_kind
 
@@ -17,7 +17,7 @@ MAX_TOKENS = 256
 _MAX_IDS = 64
 _MARGIN_TOKENS = 64  # what a chat template adds around the messages
 _CLOSING = "Name the ids of the memories to select as one JSON object."
-_CUT = re.compile(r'\{\s*"selected"\s*:\s*\[((?:\s*[0-9]+\s*,)+\s*[0-9]*)\s*\Z')
+_CUT = re.compile(r'\{\s*"selected"\s*:\s*\[([0-9,\s]*)(?:(\])|\Z)')
 _AGAIN = "That was not a JSON object with a list of ids. Reply with the JSON object alone."
 
 
@@ -123,10 +123,13 @@ def _schema(candidates: int, supersession: bool) -> dict[str, Any]:
 
 
 def _cut_short(text: str) -> dict[str, Any] | None:
-    """The ids of a reply that the token limit cut within its first list. The last number may be
-    half of one, so only numbers with a comma after them count."""
-    match = _CUT.search(text)
-    return None if match is None else {"selected": re.findall(r"[0-9]+(?=\s*,)", match[1])}
+    """The selected ids of a reply that the token limit cut. The last number of an open list may be
+    half of one, so only numbers with a comma after them count; without any, nothing was read."""
+    match = _CUT.search(without_thinking(text))
+    if match is None:
+        return None
+    ids = re.findall(r"[0-9]+" if match[2] else r"[0-9]+(?=\s*,)", match[1])
+    return {"selected": ids} if ids else None
 
 
 def _ids(value: Any) -> list[int] | None:

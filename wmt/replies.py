@@ -13,11 +13,16 @@ _THINKING = re.compile(
 _DECODER = json.JSONDecoder()
 
 
+def without_thinking(text: str) -> str:
+    """`text` without what a model thought before it answered."""
+    # A chat template may have opened the thinking itself; then only its end stands in the reply.
+    return _THINKING.sub("", text).rpartition("</think>")[2]
+
+
 def first_json_object(text: str, key: str) -> dict[str, Any] | None:
     """The first JSON object in `text` that has `key`, outside of thinking text; None if there is
     none."""
-    # A chat template may have opened the thinking itself; then only its end stands in the reply.
-    text = _THINKING.sub("", text).rpartition("</think>")[2]
+    text = without_thinking(text)
     start = text.find("{")
     while start >= 0:
         try:

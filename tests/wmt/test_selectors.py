@@ -56,6 +56,7 @@ FOUR = tuple(candidate(i, f"fact {i}", 0.1 * i, 0.2) for i in (1, 2, 3, 4))
         ('{"reason": {"a": 1}} {"selected": [1]}', (1,), 0),
         ('{"selected": [3, 2, 2, 2, 1', (3, 2), 0),  # cut by the token limit
         ('{"selected": [3, 2, ', (3, 2), 0),
+        ('{"selected": [3, 2], "superseded": [1, 1', (3, 2), 0),
     ],
 )
 async def test_replies_that_can_be_read(reply: str, chosen: tuple[int, ...], unknown: int) -> None:
