@@ -9,28 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-
+from agents.prompts.environment import environment
 from agents.prompts.examples import worked_examples
 from agents.schema import FINAL_ANSWER
 from agents.tools.base import Tool
 from wmt.grammar import quote
 
 __all__ = ["question_text", "system_prompt", "user_prompt", "worked_examples"]
-
-
-@cache
-def _template(name: str) -> Template:
-    environment = Environment(
-        loader=PackageLoader("agents", "prompts"),
-        undefined=StrictUndefined,
-        autoescape=False,
-        keep_trailing_newline=False,
-    )
-    return environment.get_template(name)
 
 
 def question_text(question: str, files: Sequence[str] = ()) -> str:
@@ -44,29 +31,37 @@ def system_prompt(
     tools: Sequence[Tool], answer_instructions: str, *, plain_text: bool = False
 ) -> str:
     """Instructions, tools, answer instructions."""
-    return _template("system.j2").render(
-        tools=[
-            {
-                "name": tool.name,
-                "description": " ".join(tool.description.split()),
-                "arguments": _signature(tool.parameters),
-            }
-            for tool in tools
-        ],
-        final=FINAL_ANSWER,
-        answer_instructions=answer_instructions.strip(),
-        plain_text=plain_text,
+    return (
+        environment()
+        .get_template("system.j2")
+        .render(
+            tools=[
+                {
+                    "name": tool.name,
+                    "description": " ".join(tool.description.split()),
+                    "arguments": _signature(tool.parameters),
+                }
+                for tool in tools
+            ],
+            final=FINAL_ANSWER,
+            answer_instructions=answer_instructions.strip(),
+            plain_text=plain_text,
+        )
     )
 
 
 def user_prompt(context: str, notices: Sequence[str], *, step: int, last_step: int) -> str:
     """What changes with every step."""
-    return _template("user.j2").render(
-        context=context.rstrip("\n") + "\n",
-        notices=quote("\n".join(notices)),
-        step=step,
-        last_step=last_step,
-        final=FINAL_ANSWER,
+    return (
+        environment()
+        .get_template("user.j2")
+        .render(
+            context=context.rstrip("\n") + "\n",
+            notices=quote("\n".join(notices)),
+            step=step,
+            last_step=last_step,
+            final=FINAL_ANSWER,
+        )
     )
 
 

@@ -7,8 +7,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Any, Literal
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
+from agents.prompts.environment import environment
 from wmt.chat import Message
 
 EXAMPLES = 2
@@ -33,11 +32,10 @@ def worked_examples(
 @cache
 def _example(number: int, plain_text: bool) -> tuple[frozenset[str], tuple[Message, ...]]:
     """The tools that an example needs, and its turns: `=== prompt` and `=== reply` in its file."""
-    environment = Environment(
-        loader=PackageLoader("agents", "prompts"), undefined=StrictUndefined, trim_blocks=True
-    )
-    module: Any = environment.get_template(f"example_{number}.j2").make_module(
-        {"step": _plain_step if plain_text else _json_step}
+    module: Any = (
+        environment()
+        .get_template(f"example_{number}.j2")
+        .make_module({"step": _plain_step if plain_text else _json_step})
     )
     turns = []
     for part in str(module).split("=== ")[1:]:
