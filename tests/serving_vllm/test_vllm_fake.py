@@ -237,7 +237,7 @@ def test_a_name_of_a_revision_is_resolved_from_the_cache(
 def test_unknown_keys_and_values_out_of_range_are_refused() -> None:
     for wrong in ({"port": 1}, {"gpu_memory_utilization": 1.5}, {"dtype": "int8"}):
         with pytest.raises(ValidationError):
-            VllmServer(model="m", **wrong)  # type: ignore[arg-type]
+            VllmServer(model="m", **wrong)
 
 
 def test_an_unknown_death_is_no_guess() -> None:
