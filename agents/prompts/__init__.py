@@ -31,38 +31,37 @@ def system_prompt(
     tools: Sequence[Tool], answer_instructions: str, *, plain_text: bool = False
 ) -> str:
     """Instructions, tools, answer instructions."""
-    return (
-        environment()
-        .get_template("system.j2")
-        .render(
-            tools=[
-                {
-                    "name": tool.name,
-                    "description": " ".join(tool.description.split()),
-                    "arguments": _signature(tool.parameters),
-                }
-                for tool in tools
-            ],
-            final=FINAL_ANSWER,
-            answer_instructions=answer_instructions.strip(),
-            plain_text=plain_text,
-        )
+    shown = [
+        {
+            "name": tool.name,
+            "description": " ".join(tool.description.split()),
+            "arguments": _signature(tool.parameters),
+        }
+        for tool in tools
+    ]
+    return _render(
+        "system.j2",
+        tools=shown,
+        final=FINAL_ANSWER,
+        answer_instructions=answer_instructions.strip(),
+        plain_text=plain_text,
     )
 
 
 def user_prompt(context: str, notices: Sequence[str], *, step: int, last_step: int) -> str:
     """What changes with every step."""
-    return (
-        environment()
-        .get_template("user.j2")
-        .render(
-            context=context.rstrip("\n") + "\n",
-            notices=quote("\n".join(notices)),
-            step=step,
-            last_step=last_step,
-            final=FINAL_ANSWER,
-        )
+    return _render(
+        "user.j2",
+        context=context.rstrip("\n"),
+        notices=quote("\n".join(notices)).rstrip("\n"),
+        step=step,
+        last_step=last_step,
+        final=FINAL_ANSWER,
     )
+
+
+def _render(template: str, **values: Any) -> str:
+    return environment().get_template(template).render(values).rstrip("\n")
 
 
 def _signature(schema: dict[str, Any]) -> str:

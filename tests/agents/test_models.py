@@ -103,6 +103,18 @@ def test_the_system_prompt_names_tools_and_their_arguments() -> None:
     assert "Action Input:" in system_prompt([search()], "", plain_text=True)
 
 
+def test_the_prompts_line_by_line() -> None:
+    lines = user_prompt("Question:\n| x\n", ["no such task"], step=2, last_step=10).split("\n")
+    assert lines == ["Question:", "| x", "Notices:", "| no such task", "Give step 2 of at most 10."]
+    last = user_prompt("Question:\n| x", [], step=10, last_step=10).split("\n")
+    assert last[:2] == ["Question:", "| x"] and len(last) == 3 and "final_answer" in last[2]
+    system = system_prompt([search()], "Be brief.").split("\n")
+    assert system[-4].startswith("Text behind > and |") and system[-2:] == [
+        "The answer:",
+        "Be brief.",
+    ]
+
+
 def test_question_text() -> None:
     assert question_text("q") == "q"
 
