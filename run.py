@@ -21,7 +21,7 @@ from benchmarks.composition import Plan, compose
 from benchmarks.errors import SetupError
 from benchmarks.parallel import run_side_by_side, side_by_side
 from benchmarks.progress import Display
-from benchmarks.runner import load_studies, run_cell
+from benchmarks.runner import check_folders, load_studies, run_cell
 from benchmarks.shared_model import SharedModel
 from benchmarks.signals import stop_on_signals
 from benchmarks.sweep import by_hydra, hydra_arguments
@@ -39,6 +39,8 @@ def main(arguments: list[str]) -> int:
     except ServerError as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 def run(overrides: list[str]) -> int:
@@ -55,10 +57,11 @@ def run(overrides: list[str]) -> int:
 
 async def run_cells(plan: Plan) -> int:
     """The cells in turn on one server, or side by side; then the closing table."""
-    console = Console()
-    studies = load_studies(plan.cells)
+    console = Console() if sys.stdout.isatty() else Console(width=160)
     rows = []
     with stop_on_signals() as stop:
+        studies = load_studies(plan.cells)
+        check_folders(plan.cells, studies)
         with Display(console) as display:
             for note in plan.notes:
                 display.say(note)

@@ -81,11 +81,7 @@ def caveats(cells: Sequence[CellConfig], rows: Sequence[Sequence[RowBase]]) -> l
                 f"SMOKE TEST: {name} is too small for these questions. This run shows that the "
                 "plumbing works; it says nothing about which memory is better."
             ] = None
-        if (
-            results
-            and results[0].cell.dataset_cut
-            and len(results) < results[0].cell.dataset_full_size
-        ):
+        if results and len(results) < results[0].cell.dataset_full_size:
             full = results[0].cell.dataset_full_size
             said[f"CUT: {len(results)} of the {full} items of {cell.dataset.name}."] = None
         if any(row.usage_estimated for row in results):

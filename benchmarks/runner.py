@@ -55,6 +55,18 @@ def load_studies(cells: Sequence[CellConfig]) -> list[Study]:
     return studies
 
 
+def check_folders(cells: Sequence[CellConfig], studies: Sequence[Study]) -> None:
+    """Before anything starts: raise `SetupError` for folders of other configurations."""
+    refused: list[str] = []
+    for cell, study in zip(cells, studies, strict=True):
+        try:
+            CellStore(cell.folder, study.row_type).check_owner(describe(cell, study))
+        except SetupError as error:
+            refused += error.lines
+    if refused:
+        raise SetupError(refused)
+
+
 async def run_cell(cell: CellConfig, study: Study, models: Models, watch: Watch) -> list[RowBase]:
     """Run what has no row yet (or an `error` row) and return the rows of the items asked for.
 

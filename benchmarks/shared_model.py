@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from agents.models.base import OpenModel
-from benchmarks.settings import CellConfig, identity_of
+from benchmarks.settings import CellConfig
 
 
 class SharedModel:
@@ -16,14 +16,14 @@ class SharedModel:
     def __init__(self) -> None:
         self._stack = AsyncExitStack()
         self._model: OpenModel | None = None
-        self._configuration: object = None
+        self._configuration = ""
 
     async def __aenter__(self) -> Self:
         return self
 
     async def opened(self, cell: CellConfig) -> OpenModel:
         """The cell's model, from the server that runs already or a fresh one."""
-        wanted = identity_of(cell.model)
+        wanted = repr(cell.model)
         if self._model is None or wanted != self._configuration:
             self._model = None
             await self._stack.aclose()

@@ -51,7 +51,7 @@ class CellStore:
         (self.folder / TRACES).mkdir(parents=True, exist_ok=True)
         self._take_lock()
         try:
-            self._check_owner(cell)
+            self.check_owner(cell)
             for leftover in [*self.folder.glob(".*.tmp"), *(self.folder / TRACES).glob(".*.tmp")]:
                 leftover.unlink()
             _atomic(self.folder / CELL, yaml.safe_dump(cell, sort_keys=False).encode())
@@ -99,7 +99,8 @@ class CellStore:
         lock.flush()
         self._lock = lock
 
-    def _check_owner(self, cell: dict[str, Any]) -> None:
+    def check_owner(self, cell: dict[str, Any]) -> None:
+        """Raise `SetupError` if the folder holds another configuration; changes nothing."""
         path = self.folder / CELL
         if not path.exists():
             if (self.folder / ROWS).exists():

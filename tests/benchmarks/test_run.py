@@ -165,3 +165,16 @@ def test_a_terminated_run_says_so_and_exits_143(tmp_path: Path) -> None:
     out, _ = child.communicate(timeout=60)
     assert child.returncode == 143
     assert "stopped by SIGTERM" in out
+
+
+def test_a_folder_of_another_configuration_is_refused_before_any_cell_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = "cells=[['memory=none'],['memory=linear']]"
+    common = [*SMALL, "dataset.limit=1", f"results_dir={tmp_path}"]
+    assert run.main([*common, "memory=linear"]) == 0
+    assert run.main([*common, cells, "agent.max_steps=3"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "agent.max_steps: " in line and " there, 3 now" in line and "label=" in line
+    assert len(find_cells(tmp_path)) == 1
+    assert run.main([*common, cells, "agent.max_steps=3", "label=short"]) == 0
