@@ -46,7 +46,8 @@ def test_what_is_loaded_is_what_was_saved(memory: RecordingMemory, tmp_path: Pat
 async def test_a_conversation_goes_on_from_its_snapshot() -> None:
     made = fresh(conversation=True)
     made.start("first question")
-    await made.record(Step("t", TaskOperation("open", goal="find the year")))
+    action = Action("read", {"page": 1}, "The year was 1912.", Outcome.SUCCESS)
+    await made.record(Step("t", None, action))
     await made.finish("1912")
     between = fresh(conversation=True)
     restore(between, made.snapshot())
