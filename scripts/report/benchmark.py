@@ -174,7 +174,7 @@ def _entry(grid: Grid, label: str, dataset: str, model: str, memory: str) -> _En
 def _shown(memories: Sequence[str], entries: dict[str, list[_Entry]]) -> list[bool]:
     """Rows worth printing: the paper's, and further ones that have a value in this block."""
     return [
-        memory in names.MEMORIES
+        memory in names.GRID
         or any(column[place].accuracy is not None for column in entries.values())
         for place, memory in enumerate(memories)
     ]
@@ -332,5 +332,5 @@ def _records(
             "marks": ", ".join(entry.marks),
         }
         for place, (memory, entry) in enumerate(zip(memories, column, strict=True))
-        if entry.accuracy is not None or memory in names.MEMORIES
+        if entry.accuracy is not None or memory in names.GRID
     ]

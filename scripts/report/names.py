@@ -68,5 +68,5 @@ def order_memories(names: Iterable[str]) -> list[str]:
 
 
 def extra_memories(names: Iterable[str]) -> list[str]:
-    """Memories that neither the benchmark grid nor the poisoning study of the paper has."""
-    return [name for name in order_memories(names) if name not in MEMORIES]
+    """Memories that the paper's benchmark grid does not have."""
+    return [name for name in order_memories(names) if name not in GRID]

@@ -36,15 +36,15 @@ LOOKS = {
     "tree_summary": Look("#009E73", "D", (0, (1, 1)), "xxxx"),
     "tree_selection_summary": Look("#CC79A7", "P", (0, (5, 1)), "++++"),
     "wmt": Look("#0072B2", "o", "-", "||||"),
-    "a1": Look("#E69F00", "^", "--", "////"),
-    "a2": Look("#009E73", "D", "-.", "xxxx"),
-    "a3": Look("#CC79A7", "P", ":", "...."),
+    "a1": Look("#D55E00", "<", "--", "////"),
+    "a2": Look("#7A5195", ">", "-.", "xxxx"),
+    "a3": Look("#A6761D", "h", ":", "...."),
 }
 _OTHERS = (
-    Look("#D55E00", "<", "--", "oo"),
-    Look("#7A5195", ">", "-.", "OO"),
-    Look("#4D4D4D", "h", ":", "**"),
-    Look("#A6761D", "*", "--", "--"),
+    Look("#4D4D4D", "*", "--", "oo"),
+    Look("#1B7837", "p", "-.", "OO"),
+    Look("#B2182B", "d", ":", "**"),
+    Look("#762A83", "H", "--", "--"),
 )
 
 
@@ -58,7 +58,7 @@ def look(memory: str, memories: Sequence[str]) -> Look:
     """The look of a memory among those of a figure; unknown ones take the spare looks in turn."""
     if memory in LOOKS:
         return LOOKS[memory]
-    others = names.extra_memories(memories)
+    others = [name for name in names.order_memories(memories) if name not in LOOKS]
     return _OTHERS[others.index(memory) % len(_OTHERS)]
 
 
