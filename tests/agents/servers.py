@@ -32,6 +32,7 @@ class Loopback:
 
     port: int = 0
     requests: list[tuple[str, Any, dict[str, str]]] = field(default_factory=list)
+    die: Callable[[], None] = lambda: None
 
     @property
     def base_url(self) -> str:
@@ -82,13 +83,18 @@ async def loopback(handler: Handler) -> AsyncIterator[Loopback]:
             writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
+
+    def die() -> None:
+        server.close()
+        for task in tasks:
+            task.cancel()
+
+    state.die = die
     state.port = server.sockets[0].getsockname()[1]
     try:
         yield state
     finally:
-        server.close()
-        for task in tasks:
-            task.cancel()
+        die()
         await asyncio.gather(*tasks, return_exceptions=True)
         await server.wait_closed()
 

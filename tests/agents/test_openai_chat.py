@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
 
 from agents.models.openai_chat import ClientSettings, OpenAIChat
 from agents.models.quirks import Quirks
+from agents.react import AgentConfig, run_episode
+from agents.tools.base import ToolResult
+from tests.agents.fakes import ListMemory, search, step_json
 from tests.agents.servers import DROP, HANG, Answer, Handler, chat_answer, loopback, not_found
 from wmt.chat import ChatError, ChatRequest, Completion, ContextOverflow, Message, Usage
 
@@ -278,3 +281,22 @@ async def test_a_dead_server_never_settles_on_an_estimate(unused_tcp_port: int) 
     async with client(f"http://127.0.0.1:{unused_tcp_port}/v1", retries=0) as chat:
         with pytest.raises(ChatError):
             await chat.count_tokens("hello world")
+
+
+async def test_a_server_that_dies_in_the_middle_of_an_episode() -> None:
+    memory = ListMemory()
+    async with AsyncExitStack() as stack:
+        answer = chat_answer(step_json("search", {"query": "a"}))
+        server = await stack.enter_async_context(loopback(only_chat(lambda body: answer)))
+        chat = await stack.enter_async_context(client(server.base_url, retries=1))
+
+        async def last_words(arguments: dict[str, Any]) -> ToolResult:
+            server.die()
+            return ToolResult("found")
+
+        tool = search()
+        tool.call = last_words  # type: ignore[method-assign]
+        record = await run_episode("q", memory, chat, [tool], AgentConfig(max_new_tokens=50))
+    assert record.status == "error" and "nothing answers at" in record.error
+    assert [step.observation for step in record.steps] == ["found", None]
+    assert memory.finished == [None]
