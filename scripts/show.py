@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from benchmarks.store import CELL, find_cells, read_trace, trace_name
@@ -174,7 +175,12 @@ def _changes(console: Console, events: Iterable[Event]) -> None:
 
 def _field(console: Console, name: str, text: str, full: bool) -> None:
     shown = text if full or len(text) <= _CUT else f"{text[:_CUT]} ... ({len(text)} characters)"
-    console.print(f"[bold]{escape(name):>12}[/bold]  {escape(shown)}", highlight=False)
+    lines = Padding(escape("\n".join(shown.splitlines())), (0, 0, 0, 2))
+    row = Table.grid()
+    row.add_column(width=12, justify="right", style="bold")
+    row.add_column()
+    row.add_row(escape(name), lines)
+    console.print(row, highlight=False)
 
 
 def _short(text: str, length: int) -> str:

@@ -47,6 +47,18 @@ def test_a_cell_runs_resumes_and_can_be_shown(
         assert row.status in shown and "candidates" in shown and "thought" in shown
 
 
+def test_show_asks_which_of_several_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = "cells=[['memory=none'],['memory=linear']]"
+    assert run.main([*SMALL, cells, "dataset.limit=1", f"results_dir={tmp_path}"]) == 0
+    item = read_rows(find_cells(tmp_path)[0], Row)[0].task_id
+    assert show([str(tmp_path), item]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"2 runs of {item}") and "linear/seed0" in told and "none/seed0" in told
+    assert show([str(tmp_path), item, "--memory", "none"]) == 0
+
+
 def test_a_trace_holds_every_call_and_event_of_its_row(tmp_path: Path) -> None:
     assert run.main([*SMALL, "memory=wmt", f"results_dir={tmp_path}"]) == 0
     (cell,) = find_cells(tmp_path)
