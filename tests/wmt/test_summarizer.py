@@ -96,6 +96,7 @@ async def test_the_prompt_is_held_within_the_window_and_the_cut_is_counted() -> 
     (event,) = (event for event in memory.events if event.kind == "folded")
     steps = parse(model.requests[0].messages[1].content)[-1].items
     assert event.detail["cut"] == 12 - len(steps) > 0
+    assert [item.id for item in steps] == list(range(14 - len(steps), 14)), "the latest are kept"
     tiny = Replies(context_window=500)
     assert source(await folded(tiny, "text")) == "fallback" and not tiny.requests
 
