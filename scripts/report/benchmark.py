@@ -133,7 +133,9 @@ def _table(
             lines += _mean_lines(grid, cells, label, datasets, memories, contest)
         built.append(_panel(datasets, heading, lines))
     marks.update(dict.fromkeys(shared_marks if any(marks) or cells else ()))
-    parts = [caption, SCAFFOLD_NOTE, reference.SOURCE_LEGEND]
+    parts = [caption]
+    if any(dataset in names.PAPER_DATASETS for datasets, _ in panels for dataset in datasets):
+        parts += [SCAFFOLD_NOTE, reference.SOURCE_LEGEND]
     parts.insert(0, "Accuracy in percent, prompt tokens of all model calls in millions.")
     if not any(cell.dataset in datasets for datasets, _ in panels for cell in cells):
         parts.append("These results hold no cell of this table.")

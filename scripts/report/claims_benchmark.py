@@ -250,5 +250,9 @@ def numbers(claim: str, bench: Bench) -> tuple[str, ...]:
     single = [f for f in found if f.model != MEAN]
     if single:
         low, high = min(f.value for f in single), max(f.value for f in single)
-        means.append(f"{low:.2f} to {high:.2f} {single[0].unit} over {len(single)} cells")
+        unit = single[0].unit
+        one = f"{low:.2f} {unit} in the one cell"
+        means.append(
+            one if len(single) == 1 else f"{low:.2f} to {high:.2f} {unit} over {len(single)} cells"
+        )
     return tuple(means)
