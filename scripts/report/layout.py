@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 DASH = "–"
+TEXT_COLUMNS = frozenset({"What", "Set", "Model", "Unit", "Pair", "Marks", "Steps of linear"})
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,10 @@ class Panel:
     lines: tuple[Line, ...]
     title: str = ""
     groups: tuple[tuple[str, int], ...] = ()
+
+    def left(self, column: int) -> bool:
+        """Whether a column holds text, and is set to the left."""
+        return column == 0 or self.columns[column] in TEXT_COLUMNS
 
 
 @dataclass(frozen=True)

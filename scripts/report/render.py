@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -49,7 +50,8 @@ def markdown(table: Table) -> str:
             parts += [f"**{panel.title}**", ""]
         heads = [_escape_md(head) for head in _full_heads(panel)]
         parts.append("| " + " | ".join(heads) + " |")
-        parts.append("|" + "|".join([":--"] + ["--:"] * (len(heads) - 1)) + "|")
+        rules = [":--" if panel.left(place) else "--:" for place in range(len(heads))]
+        parts.append("|" + "|".join(rules) + "|")
         for line in panel.lines:
             cells = [_md(value, line) for value in line.values]
             cells += [""] * (len(heads) - len(cells))
@@ -61,11 +63,15 @@ def markdown(table: Table) -> str:
 def latex(table: Table) -> str:
     """A `table*` float; needs booktabs and graphicx."""
     parts = [r"\begin{table*}[p]", r"\centering", r"\footnotesize"]
-    parts.append(rf"\caption{{{escape_latex(table.title + '. ' + table.caption)}}}")
+    title = re.sub(r"^Table \d: ", "", table.title)  # LaTeX numbers by itself
+    parts.append(
+        rf"\caption{{{escape_latex(title[0].upper() + title[1:] + '. ' + table.caption)}}}"
+    )
     parts.append(rf"\label{{tab:{table.name.replace('_', '-')}}}")
     for panel in table.panels:
+        parts.append(r"\par\medskip")
         if panel.title:
-            parts.append(rf"\par\medskip\textbf{{{escape_latex(panel.title)}}}\par\smallskip")
+            parts.append(rf"\textbf{{{escape_latex(panel.title)}}}\par\smallskip")
         parts += _latex_panel(panel)
     parts.append(r"\end{table*}")
     return "\n".join(parts) + "\n"
@@ -191,7 +197,7 @@ def _grid(panel: Panel, title: str, columns: list[int]) -> RichTable:
     grid = RichTable(title=title or None, title_justify="left", show_edge=False)
     shown = [0, *columns]
     for place in shown:
-        justify: Literal["left", "right"] = "right" if place else "left"
+        justify: Literal["left", "right"] = "left" if panel.left(place) else "right"
         grid.add_column(Text(panel.columns[place]), justify=justify, no_wrap=place == 0)
     for line in panel.lines:
         if line.kind == "block":
@@ -209,7 +215,8 @@ def _rich(value: Value, line: Line) -> Text:
 def _latex_panel(panel: Panel) -> list[str]:
     width = len(panel.columns)
     lines = [r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}{%"]
-    lines.append(rf"\begin{{tabular}}{{l{'r' * (width - 1)}}}")
+    letters = "".join("l" if panel.left(place) else "r" for place in range(width))
+    lines.append(rf"\begin{{tabular}}{{{letters}}}")
     lines.append(r"\toprule")
     if panel.groups:
         heads, rules, place = [""], [], 2

@@ -45,7 +45,7 @@ def test_latex_is_a_booktabs_table_with_every_line_of_its_width() -> None:
     text = latex(TABLE)
     for command in (r"\toprule", r"\midrule", r"\bottomrule", r"\cmidrule(lr){2-4}"):
         assert text.count(command) == 1
-    assert r"\begin{tabular}{lrrr}" in text
+    assert r"\begin{tabular}{lrrl}" in text
     assert r"\multicolumn{4}{l}{\textit{Model\_1 [arm]}} \\" in text
     assert r"\textbf{best} & \textbf{9.00} & -- &  \\" in text
     assert r"50\% of a\_b \& c: p \textless{} 0.05" in text
