@@ -60,6 +60,26 @@ async def test_a_conversation_goes_on_from_its_snapshot() -> None:
     assert made.pool() == (2, 3, 4) and made.snapshot() == later.snapshot()
 
 
+async def test_what_is_still_to_be_judged_is_saved() -> None:
+    """A suppressed child lowers its parent, which the next evaluation looks at."""
+
+    def a3() -> RecordingMemory:
+        return preset("a3", summarizer="extractive", show_last_step=False).build(Replies())
+
+    made = a3()
+    made.start("q")
+    failed = Action("read", {}, "no page", Outcome.FAILURE)
+    await made.record(Step("", TaskOperation("open", goal="outer"), failed))
+    await made.record(Step("", TaskOperation("open", goal="inner"), failed))
+    for node, score in ((1, 0.36), (2, 0.36), (3, 0.30), (4, 0.30)):
+        made.tree.commit("scored", node, {"score": score}, {})
+    await made.record(Step("", TaskOperation("resume", task=0)))
+    restored = a3()
+    restore(restored, made.snapshot())
+    await restored.context()
+    assert restored.pool() == (0,) != made.pool()
+
+
 def test_a_snapshot_has_the_documented_fields(memory: RecordingMemory) -> None:
     data = json.loads(json.dumps(memory.snapshot()))
     assert list(data) == [
