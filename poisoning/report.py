@@ -228,8 +228,9 @@ def _arms(cells: Sequence[CellSummary]) -> list[str]:
             check = cell.check
             share = _number(check.moved / check.n if check.n else None)
             lines += [
-                f"Attack check: of {check.n} poisoned entries, alone in the context, {check.moved} "
-                f"({share}) gave the answer; {check.unreadable} replies could not be read.",
+                f"Attack check (attack {cell.attack}): of {check.n} poisoned entries, alone in the "
+                f"context, {check.moved} ({share}) gave the answer; {check.unreadable} replies "
+                "could not be read.",
                 "",
             ]
     rows = [
@@ -248,7 +249,7 @@ def _arms(cells: Sequence[CellSummary]) -> list[str]:
 
 
 def _adaptive(cells: Sequence[CellSummary]) -> list[str]:
-    attacked = [cell for cell in _ordered(cells) if cell.attack != "none"]
+    attacked = [c for c in _ordered(cells) if c.attack != "none" and c.check is None]
     if not attacked:
         return []
     attacked.sort(key=lambda cell: cell.attack)
