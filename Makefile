@@ -3,6 +3,7 @@
 # make lint     ruff and mypy
 # make tables   the paper's tables and figures from the example results
 # make example  makes the example results anew
+# make lock     requirements.lock anew from pyproject.toml
 
 # The first Python on the PATH that will do; `make PYTHON=/path/to/python` names another.
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
@@ -12,7 +13,7 @@ BIN := .venv/bin
 RUN := $(BIN)/python
 CODE := wmt agents benchmarks poisoning scripts examples hydra_plugins tests run.py
 
-.PHONY: demo test lint tables example clean
+.PHONY: demo test lint tables example lock clean
 
 demo: .venv/core
 	$(RUN) run.py experiment=quickstart
@@ -32,6 +33,10 @@ tables: .venv/report
 
 example: .venv/report
 	$(RUN) -m scripts.example
+
+lock: .venv/dev
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --quiet \
+		--no-emit-index-url --no-header --no-annotate --upgrade -o requirements.lock
 
 clean:
 	rm -rf .venv build
