@@ -189,4 +189,5 @@ def _level_line(
         linewidth=0.8,
         elinewidth=0.5,
         capsize=0,
+        clip_on=False,
     )

@@ -37,7 +37,7 @@ def kept(tmp_path: Path, name: str, **changes: Any) -> Path:
 def test_only_what_is_needed_is_kept(tmp_path: Path) -> None:
     root = kept(tmp_path, "a")
     names = sorted(path.name for path in root.rglob("*") if path.is_file())
-    assert names == ["cell.yaml", "q1.jsonl.gz", "q3.jsonl.gz", "q9.jsonl.gz", "rows.jsonl"]
+    assert names == ["cell.yaml", "q1.jsonl.gz", "q4.jsonl.gz", "rows.jsonl"]
     assert len(load_results(root).rows) == 13
 
 
@@ -66,10 +66,10 @@ def test_another_result_is_a_difference(
 
 def test_a_lacking_trace_or_cell_is_a_difference(tmp_path: Path) -> None:
     first, second = kept(tmp_path, "a"), kept(tmp_path, "b")
-    (trace,) = second.rglob("q3.jsonl.gz")
+    (trace,) = second.rglob("q4.jsonl.gz")
     trace.unlink()
     found, _ = example.differences(first, second)
-    assert found == ["main/gaia_text/qwen3/linear/seed0/traces/q3.jsonl.gz: only in one of the two"]
+    assert found == ["main/gaia_text/qwen3/linear/seed0/traces/q4.jsonl.gz: only in one of the two"]
     (cell,) = second.rglob("cell.yaml")
     cell.unlink()
     found, _ = example.differences(first, second)
