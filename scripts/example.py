@@ -31,7 +31,7 @@ LARGEST = 5_000_000
 ALL_TRACES = {"poisoning"}
 """Sets whose metrics are computed from traces."""
 EVERY = 7
-"""Of the other sets, every seventh item's trace is kept (the archive's levels alternate by three)."""
+"""Of the other sets, every seventh trace is kept (the archive alternates its three levels)."""
 
 TIMES = ("seconds", "started_at")
 PROVENANCE = ("git_commit", "git_dirty", "config_digest", "prompt_hash", "model_revision")
