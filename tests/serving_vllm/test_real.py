@@ -17,7 +17,9 @@ import pytest
 import pytest_asyncio
 
 from agents.models.openai_chat import ClientSettings, OpenAIChat
+from agents.schema import Bounds, step_schema
 from agents.serving.base import RunningServer
+from agents.tools.calculator import Calculator
 from benchmarks.compute import read_ledger
 from benchmarks.state import read_state
 from benchmarks.store import find_cells, read_trace
@@ -104,6 +106,13 @@ async def test_a_json_schema_binds_the_reply(chat: OpenAIChat) -> None:
         reply = json.loads(completion.text)
         assert set(reply) == {"thought", "action"}
         assert len(reply["thought"]) <= 30 and reply["action"] in ("search", "stop")
+
+
+async def test_the_agents_own_schema_with_its_widest_bounds_is_taken(chat: OpenAIChat) -> None:
+    schema = step_schema([Calculator()], Bounds(1500, 400, 2000))
+    request = ask("go on", max_tokens=300, json_schema=schema, temperature=1.0, seed=1)
+    completion = await chat.complete(request)
+    assert completion.text.startswith('{"thought":"')
 
 
 async def test_an_overlong_prompt_is_refused_before_it_is_sent_and_by_the_server(
