@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents import salvage
+from agents import salvage, textcalls
 from agents.fields import read_arguments, read_operation
 from agents.schema import FINAL_ANSWER, FINAL_ANSWER_PARAMETERS
 from wmt.memory import TaskOperation
@@ -149,7 +149,7 @@ def _shape(value: Any, tools: Parameters) -> _Draft | None:
     if isinstance(action, str):
         draft.errors.append("action_as_string")
         given = _first(value, "arguments", "action_input", "input", "parameters")
-        if given is None and (call := salvage.find_call(action, tools)):
+        if given is None and (call := textcalls.find_call(action, tools)):
             draft.tool, draft.arguments = call.name, _named(call, tools)
         else:
             draft.tool, draft.arguments = action, given
@@ -191,23 +191,23 @@ def _bare_action(value: dict[str, Any], tools: Parameters, draft: _Draft) -> _Dr
 
 def _from_call(text: str, tools: Parameters) -> _Draft | None:
     """A call written as code: `[search(query='x')]`, `<|python_tag|>search.call(query='x')`."""
-    call = salvage.find_call(text, tools)
+    call = textcalls.find_call(text, tools)
     if call is None:
         return None
     errors = ["bare_call"]
-    if salvage.find_call(text[call.end :], tools) is not None:
+    if textcalls.find_call(text[call.end :], tools) is not None:
         errors.append("several_actions")
     return _Draft(tool=call.name, arguments=_named(call, tools), errors=errors)
 
 
-def _named(call: salvage.Call, tools: Parameters) -> dict[str, Any]:
+def _named(call: textcalls.Call, tools: Parameters) -> dict[str, Any]:
     names = list(tools[call.name].get("properties", {}))
     return {**dict(zip(names, call.positional, strict=False)), **call.named}
 
 
 def _from_lines(text: str, tools: Parameters, errors: list[str]) -> _Draft | None:
     """`Thought: / Task: / Action: / Action Input: / Final Answer:` lines."""
-    parts, more = salvage.labelled_lines(text)
+    parts, more = textcalls.labelled_lines(text)
     draft = _Draft(thought=parts.get("thought", ""), operation=parts.get("task"))
     draft.errors = [*errors, *(["text_after_step"] if more else [])]
     if "final answer" in parts:
@@ -216,7 +216,7 @@ def _from_lines(text: str, tools: Parameters, errors: list[str]) -> _Draft | Non
     name = parts.get("action", "").strip("`*\"' \t")
     if not name:
         return None
-    call = salvage.find_call(name, tools)
+    call = textcalls.find_call(name, tools)
     if call is not None:
         draft.tool, draft.arguments = call.name, _named(call, tools)
     else:

@@ -1,4 +1,4 @@
-"""Gets data out of the text that models really send: thinking, fences, broken JSON, bare calls.
+"""Gets data out of the text that models really send: thinking, fences, broken JSON.
 
 Nothing here knows what a step is (see `agents.actions`), and nothing here raises on any text.
 Every function names what it had to repair, so that repairs can be counted.
@@ -11,7 +11,7 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ MAX_ATTEMPTS = 40
 
 MAX_DEPTH = 40
 
-MAX_CALL_CHARS = 20_000
+MAX_PYTHON_CHARS = 20_000
 """A longer text is not given to Python's parser, whose memory grows with depth."""
 
 # Qwen, DeepSeek and others; Gemma 4; Mistral. The closing tag alone happens where the chat template
@@ -64,8 +64,10 @@ def strip_thinking(text: str) -> tuple[str, str, list[str]]:
     """Split a reply into answer and thinking.
 
     An unclosed block leaves no answer: all that follows is thinking, in which the caller may still
-    look for a step.
+    look for a step. In a reply that is JSON as it stands, a tag can only be quoted text.
     """
+    if _is_object(text):
+        return text, "", []
     thinking: list[str] = []
     errors: list[str] = []
     for opening, closing in _THINKING:
@@ -86,6 +88,16 @@ def strip_thinking(text: str) -> tuple[str, str, list[str]]:
             text = after
             errors.append("thinking_in_text")
     return text, "\n".join(thinking).strip(), list(dict.fromkeys(errors))
+
+
+def _is_object(text: str) -> bool:
+    text = text.strip()
+    if not text.startswith("{"):
+        return False
+    try:
+        return _raw(text, 0)[1] == len(text)
+    except ValueError:
+        return False
 
 
 def loads(text: str) -> Any:
@@ -189,110 +201,17 @@ def _extent(text: str, start: int) -> tuple[int | None, int | None]:
 
 def _literal(text: str) -> Any:
     """A dict or list written as Python, as JSON data; else None."""
-    if len(text) > MAX_CALL_CHARS:
+    if len(text) > MAX_PYTHON_CHARS:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            value = _as_json(ast.literal_eval(text))
+            value = as_json(ast.literal_eval(text))
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return None
     return value if isinstance(value, dict | list) else None
 
 
-def _as_json(value: Any) -> Any:
+def as_json(value: Any) -> Any:
+    """A Python literal as clean JSON data; ValueError or TypeError if it is none."""
     return clean_value(json.loads(json.dumps(value, allow_nan=False)))
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call written as code: positional and named arguments."""
-
-    name: str
-    positional: tuple[Any, ...]
-    named: dict[str, Any]
-    start: int
-    end: int
-
-
-def find_call(text: str, names: Collection[str]) -> Call | None:
-    """The first call of one of `names` written as code, such as `[f(x='y')]` or `f.call(x=1)`."""
-    if not names:
-        return None
-    alternatives = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![\w.])({alternatives})(?:\.call)?\(")
-    for match in list(pattern.finditer(text))[:MAX_ATTEMPTS]:
-        opening = match.end() - 1
-        end = _call_end(text, opening)
-        if end is None or end - opening > MAX_CALL_CHARS:
-            continue
-        parsed = _arguments(text[opening:end])
-        if parsed is not None:
-            return Call(match[1], parsed[0], parsed[1], match.start(), end)
-    return None
-
-
-def _call_end(text: str, opening: int) -> int | None:
-    depth, quote, escaped = 0, "", False
-    for index in range(opening, min(len(text), opening + MAX_CALL_CHARS)):
-        character = text[index]
-        if quote:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == quote:
-                quote = ""
-        elif character in "\"'":
-            quote = character
-        elif character in "([{":
-            depth += 1
-        elif character in ")]}":
-            depth -= 1
-            if depth == 0:
-                return index + 1
-    return None
-
-
-def _arguments(text: str) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            call = ast.parse("f" + text, mode="eval").body
-            if not isinstance(call, ast.Call):
-                return None
-            positional = tuple(_as_json(ast.literal_eval(item)) for item in call.args)
-            named = {
-                item.arg: _as_json(ast.literal_eval(item.value))
-                for item in call.keywords
-                if item.arg is not None
-            }
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            return None
-    return positional, named
-
-
-_LABEL = re.compile(
-    r"^[ \t]*[*_#]*(thought|task(?: operation)?|action input|action|observation|final answer)"
-    r"[*_]*[ \t]*:[*_]*[ \t]*",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def labelled_lines(text: str) -> tuple[dict[str, str], bool]:
-    """`Thought:`, `Task:`, `Action:`, `Action Input:`, `Final Answer:` of the first step.
-
-    Whatever follows a self-written `Observation:` or a second action is dropped; the second value
-    says whether there was any.
-    """
-    parts: dict[str, str] = {}
-    matches = list(_LABEL.finditer(text))
-    for number, match in enumerate(matches):
-        label = match[1].lower().replace("task operation", "task")
-        end = matches[number + 1].start() if number + 1 < len(matches) else len(text)
-        if label == "observation" or label in parts:
-            return parts, True
-        if label == "thought" and ("action" in parts or "final answer" in parts):
-            return parts, True
-        parts[label] = text[match.end() : end].strip()
-    return parts, False

@@ -33,6 +33,7 @@ def main() -> None:
     params.port = 0
     server = xllamacpp.Server(params)
     print("LISTENING", server.listening_address, flush=True)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nobody reads that pipe any more
     sys.stdin.buffer.read()
     os._exit(0)  # the server's threads would keep an ordinary exit waiting
 

@@ -189,6 +189,13 @@ def test_separate_reasoning_counts_only_without_content() -> None:
     assert is_the_step(reply) and "step_in_reasoning" in reply.format_errors
 
 
+@pytest.mark.parametrize("tag", ["<think>", "</think>", "<|channel>thought", "[/THINK]"])
+def test_a_tag_that_a_step_quotes_is_no_thinking(tag: str) -> None:
+    reply = parse(STEP.replace('"look"', f'"the page says {tag}"'))
+    assert (reply.thought, reply.tool) == (f"the page says {tag}", "search")
+    assert reply.format_errors == ()
+
+
 def test_braces_in_prose_do_not_hide_a_step() -> None:
     assert is_the_step(parse(f"The set {{a, b}} and the open {{ brace. {STEP}"))
 
