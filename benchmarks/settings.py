@@ -95,7 +95,7 @@ class CellConfig(BaseModel):
 
     def missing(self) -> list[str]:
         """One line per thing that is missing before this cell can run, with the remedy."""
-        tools = self.tools.preflight() if getattr(self.dataset, "uses_web", False) else []
+        tools = self.tools.preflight() if self.dataset.uses_web else []
         return [*self.dataset.preflight(), *self.model.preflight(), *tools]
 
 
