@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -113,7 +114,7 @@ def test_cancelled_cells_stay_cancelled_and_are_what_is_missing(
     job = cluster.submit("slurm/grid.sbatch", "--array=0-2", overrides=overrides)
     folders = [tmp_path / "main" / "archive" / "simulated" / name / "seed0" for name in memories]
     for task in (1, 2):
-        cluster.until(lambda folder=folders[task]: rows(folder))
+        cluster.until(partial(rows, folders[task]))
         cluster.run("scancel", f"{job}_{task}")
     cluster.finish(job)
 
