@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from scripts.report.need import need_report_extra
+
 
 class Clock:
     """Wall and CPU seconds by name, in order."""
@@ -34,6 +36,7 @@ class Clock:
 
 def main() -> None:
     """Print seconds for each part."""
+    need_report_extra()
     clock = Clock()
     with clock.part("imports"):
         from scripts.report.build import build_tables

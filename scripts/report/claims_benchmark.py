@@ -30,6 +30,8 @@ class Bench:
     rows: Rows = field(default_factory=dict)
     datasets: Sequence[str] = names.PAPER_DATASETS
     models: Sequence[str] = tuple(names.MODELS)
+    tested: dict[tuple[str, ...], tuple[float | None, str]] = field(default_factory=dict)
+    """Tests made so far: several claims compare the same two cells."""
 
     def places(self) -> Iterator[tuple[str, str]]:
         """Every set and model in scope."""
@@ -66,7 +68,10 @@ class Bench:
             [self.cells[dataset, model, memory] for model in models] for memory in (left, right)
         ]
         left_value, right_value = (_mean(side, what) for side in sides)
-        p, test = (None, "") if relation == "=" else self._noise(dataset, models, what, left, right)
+        key = (dataset, *models, what, left, right)
+        if relation != "=" and key not in self.tested:
+            self.tested[key] = self._noise(dataset, models, what, left, right)
+        p, test = self.tested.get(key, (None, "")) if relation != "=" else (None, "")
         return Comparison(where, what, *labels, relation, left_value, right_value, p=p, test=test)
 
     def _lacking(self, dataset: str, models: Sequence[str], pair: tuple[str, str]) -> str:

@@ -155,15 +155,20 @@ def bootstrap_difference(first: Floats, second: Floats) -> tuple[float, Interval
 def _by_question(
     first: pd.DataFrame, second: pd.DataFrame, column: str
 ) -> tuple[Floats, Floats] | None:
-    left = first.groupby("task_id")[column].mean()
-    right = second.groupby("task_id")[column].mean()
+    left, right = _means(first, column), _means(second, column)
     shared = left.index.intersection(right.index)
     if shared.empty:
         return None
     return (
-        left.loc[shared].to_numpy(dtype=float),
-        right.loc[shared].to_numpy(dtype=float),
+        np.asarray(left.loc[shared], dtype=np.float64),
+        np.asarray(right.loc[shared], dtype=np.float64),
     )
+
+
+def _means(rows: pd.DataFrame, column: str) -> pd.Series[float]:
+    if rows["task_id"].is_unique:
+        return rows.set_index("task_id")[column]
+    return rows.groupby("task_id")[column].mean()
 
 
 @lru_cache(maxsize=8)
