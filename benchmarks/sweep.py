@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 import hydra
 from hydra import compose as hydra_compose
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
-from hydra.core.global_hydra import GlobalHydra
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -46,7 +45,6 @@ def by_hydra(arguments: Sequence[str], job: Callable[[list[str]], int]) -> int:
 
     def task(_: DictConfig) -> None:
         mine = list(HydraConfig.get().overrides.task)
-        GlobalHydra.instance().clear()  # a launcher's process has one, and the job composes anew
         try:
             code = job(mine)
         except SetupError as error:
