@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from poisoning.asking import mentions
 from poisoning.schema import Place, Scenario, Subtask, final_question
 
 EXPECTED = {
@@ -15,6 +16,7 @@ EXPECTED = {
     "poisoned": 409,
 }
 _MIN_POISONED_SUBTASKS = 295
+_ASIDES = ("other_attribute", "neighbour")
 
 
 def counts(scenarios: Sequence[Scenario]) -> dict[str, int]:
@@ -60,13 +62,28 @@ def _scenario_problems(scenario: Scenario) -> list[str]:
         found.append(f"{scenario.id}: the final answer does not combine the subtasks' answers")
     if scenario.question != final_question([s.question for s in scenario.subtasks]):
         found.append(f"{scenario.id}: the final question does not combine the subtasks' questions")
+    found += _stray_values(scenario)
     return found + [line for subtask in scenario.subtasks for line in _subtask_problems(subtask)]
+
+
+def _stray_values(scenario: Scenario) -> list[str]:
+    """Answers and rival values in entries that do not state them: a reader or a count of summaries
+    that carry poison would take one for the other."""
+    values = {subtask.answer for subtask in scenario.subtasks}
+    values |= {entry.value for entry in scenario.entries if entry.value is not None}
+    return [
+        f"{entry.id}: mentions {value!r}, which it does not state"
+        for entry in scenario.entries
+        for value in sorted(values - {entry.value})
+        if mentions(entry.text, value)
+    ]
 
 
 def _subtask_problems(subtask: Subtask) -> list[str]:
     found = []
     answering = [e for e in subtask.entries if not e.poisoned and e.value == subtask.answer]
-    if not answering or any(subtask.answer not in entry.text for entry in answering):
+    stated = all(mentions(entry.text, subtask.answer) for entry in answering)
+    if not stated or not any(entry.outcome == "success" for entry in answering):
         found.append(f"{subtask.id}: no benign entry answers the question")
     for number, entry in enumerate(subtask.entries):
         where = f"{subtask.id}, entry {entry.id}"
@@ -103,6 +120,9 @@ def report(scenarios: Sequence[Scenario]) -> str:
         "attack": Counter(str(e.attack) for e in poisoned),
         "outcome of poisoned": Counter(e.outcome for e in poisoned),
         "outcome of benign": Counter(e.outcome for e in entries if not e.poisoned),
+        "outcome of benign that state a value": Counter(
+            e.outcome for e in entries if e.role in ("answer", "support", *_ASIDES)
+        ),
         "role of benign": Counter(e.role for e in entries if not e.poisoned),
         "register": Counter(e.style for e in entries),
         "poison against the answering entries": Counter(

@@ -1,9 +1,9 @@
 """Makes the corpus: `python -m poisoning.corpus` writes it, `--check` validates what is committed.
 
 The counts are the paper's (appendix A.3): 100 scenarios, 297 subtasks, 1,118 entries of which 709
-are benign and 409 poisoned. What the paper leaves open is fixed here, before any run: the mix of
-scenario sizes, what benign entries are about, where poison stands, and how often it is recorded as
-failed. The same seed gives the same bytes.
+are benign and 409 poisoned. What the paper leaves open is fixed here: the mix of scenario sizes,
+what benign entries are about, where poison stands, and how often it is recorded as failed. The same
+seed gives the same bytes.
 """
 
 from __future__ import annotations
@@ -39,13 +39,18 @@ _KINDS: dict[AttackKind, int] = {
     "compromised_tool": 136,
 }
 _FAILED = 102  # a quarter of the poisoned entries, as the blog of appendix A.4; the rest success
-# The first benign entry of a subtask answers its question; these are the 412 others.
-_OTHERS: dict[Role, int] = {
-    "support": 144,
-    "other_attribute": 103,
-    "neighbour": 82,
-    "background": 50,
-    "failed": 33,
+# One benign entry of a subtask answers its question, recorded as a success; these are the 412
+# others, by whether they are recorded as failed. A quarter of those that state something is, so
+# that a value behind an error does not give poison away.
+_OTHERS: dict[tuple[Role, bool], int] = {
+    ("support", False): 108,
+    ("support", True): 36,
+    ("other_attribute", False): 77,
+    ("other_attribute", True): 26,
+    ("neighbour", False): 62,
+    ("neighbour", True): 20,
+    ("background", False): 50,
+    ("failed", True): 33,
 }
 
 
@@ -59,7 +64,7 @@ class _Decks:
     same: list[bool] = field(init=False)
     kinds: list[AttackKind] = field(init=False)
     failed: list[bool] = field(init=False)
-    others: list[Role] = field(init=False)
+    others: list[tuple[Role, bool]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.benign = self._deck(_BENIGN)

@@ -16,18 +16,21 @@ class Names:
         self._rng = rng
         self._used: set[str] = set()
 
-    def entity(self, pattern: str) -> str:
-        """A new entity's name, such as `Brenholt Bridge`."""
+    def stem(self, taken: Collection[str]) -> str:
+        """A new entity's stem, such as `Brenholt`, that is not in `taken`."""
         for _ in range(10_000):
             stem = self._place()
-            if stem not in self._used:
+            if stem not in self._used and stem not in taken:
                 self._used.add(stem)
-                return pattern.format(stem=stem)
+                return stem
         raise RuntimeError("phrasings.yaml: no unused name is left; add onsets or codas")
 
-    def passing(self, pattern: str) -> str:
-        """A name mentioned in passing, without a fact; it may be drawn again."""
-        return pattern.format(stem=self._place())
+    def passing(self, taken: Collection[str]) -> str:
+        """A stem of a name mentioned in passing; another scenario may draw it again."""
+        while True:
+            stem = self._place()
+            if stem not in taken:
+                return stem
 
     def value(self, attribute: Attribute, taken: Collection[str]) -> str:
         """A value of the attribute's type that is not in `taken`."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from poisoning.names import Names
 from poisoning.phrasings import PROSE, STRUCTURED, Attribute, Phrasings
@@ -26,15 +27,28 @@ _ARGUMENTS: dict[str, tuple[str, str]] = {
 }
 
 
+Manner = Literal["observed", "claimed", "tool"]
+"""How a statement comes: read somewhere, passed on by somebody, or put out by a tool."""
+
+_MANNERS: tuple[Manner, ...] = ("observed", "claimed", "tool")
+_OF_ATTACK: dict[AttackKind, Manner] = {
+    "misleading_observation": "observed",
+    "fabricated_claim": "claimed",
+    "compromised_tool": "tool",
+}
+# Numbers of the frames: clocks and days up to 59, status 200, errors 206, 404 and 503.
+_DETAILS = frozenset([*map(str, range(61)), "200", "206", "404", "503"])
+
+
 @dataclass
 class SubtaskPlan:
     """What a subtask holds beside the benign entry that answers it.
 
-    `attacks` are kind and whether the entry is recorded as failed; `same_rival` makes two
-    poisoned entries agree.
+    `others` are role, `attacks` kind, and whether the entry is recorded as failed; `same_rival`
+    makes two poisoned entries agree.
     """
 
-    others: list[Role]
+    others: list[tuple[Role, bool]]
     attacks: list[tuple[AttackKind, bool]]
     same_rival: bool
 
@@ -73,13 +87,13 @@ class ScenarioWriter:
 
     def scenario(self, scenario_id: str, plans: list[SubtaskPlan]) -> Scenario:
         """One scenario with a subtask for each plan."""
-        self._facts, self._taken = {}, set()
+        self._facts, self._taken = {}, set(_DETAILS)
         asked: list[tuple[_Subject, str]] = []
         subtasks = []
         for number, plan in enumerate(plans, start=1):
             subject, attribute = self._topic(asked)
             asked.append((subject, attribute))
-            subtasks.append(self._subtask(f"{scenario_id}.{number}", plan, subject, attribute))
+            subtasks.append(self._subtask(f"{scenario_id}.{number}", plan, asked))
         return Scenario(
             id=scenario_id,
             question=final_question([subtask.question for subtask in subtasks]),
@@ -92,25 +106,38 @@ class ScenarioWriter:
         if asked and self._rng.random() < 0.25:
             subject = self._rng.choice(asked)[0]
             attributes = list(self._phrasings.kinds[subject.kind].attributes)
-            free = [name for name in attributes if (subject, name) not in asked]
+            # What was stated in passing is no question any more.
+            free = [name for name in attributes if (subject, name) not in self._facts]
             if free:
                 return subject, self._rng.choice(free)
         subject = self._subject(self._rng.choice(list(self._phrasings.kinds)))
         return subject, self._rng.choice(list(self._phrasings.kinds[subject.kind].attributes))
 
     def _subject(self, kind: str) -> _Subject:
-        return _Subject(kind, self._names.entity(self._phrasings.kinds[kind].name))
+        stem = self._names.stem(self._taken)
+        self._taken.add(stem)
+        return _Subject(kind, self._phrasings.kinds[kind].name.format(stem=stem))
 
-    def _subtask(self, subtask_id: str, plan: SubtaskPlan, subject: _Subject, name: str) -> Subtask:
+    def _passing(self, kind: str) -> str:
+        """A name without a fact; its stem is no value of this scenario."""
+        stem = self._names.passing(self._taken)
+        self._taken.add(stem)
+        return self._phrasings.kinds[kind].name.format(stem=stem)
+
+    def _subtask(
+        self, subtask_id: str, plan: SubtaskPlan, asked: list[tuple[_Subject, str]]
+    ) -> Subtask:
+        """The subtask of the last topic in `asked`."""
+        subject, name = asked[-1]
         attribute = self._attribute(subject, name)
         answer = self._fact(subject, name)
         drafts = [self._statement("answer", subject, name, answer)]
-        drafts += [self._benign(role, subject, name) for role in plan.others]
+        drafts += [self._benign(role, failed, asked) for role, failed in plan.others]
         rival = ""
         for kind, failed in plan.attacks:
             if not (rival and plan.same_rival):
                 rival = self._rival(attribute, answer)
-            drafts.append(self._attack(kind, failed, subject, name, rival))
+            drafts.append(self._statement("rival", subject, name, rival, kind, failed))
         self._rng.shuffle(drafts)
         return Subtask(
             id=subtask_id,
@@ -139,46 +166,56 @@ class ScenarioWriter:
         self._taken.add(rival)
         return rival
 
-    def _benign(self, role: Role, subject: _Subject, name: str) -> _Draft:
+    def _benign(self, role: Role, failed: bool, asked: list[tuple[_Subject, str]]) -> _Draft:
+        subject, name = asked[-1]
         if role == "support":
-            return self._statement(role, subject, name, self._fact(subject, name))
-        if role == "other_attribute":
-            others = [n for n in self._phrasings.kinds[subject.kind].attributes if n != name]
-            other = self._rng.choice(others)
-            return self._statement(role, subject, other, self._fact(subject, other), claims=False)
+            return self._statement(role, subject, name, self._fact(subject, name), failed=failed)
         if role == "neighbour":
-            neighbour = self._subject(subject.kind)
-            fact = self._fact(neighbour, name)
-            return self._statement(role, neighbour, name, fact, claims=False)
-        register = self._rng.choice(PROSE + STRUCTURED)
+            return self._aside(role, self._subject(subject.kind), name, failed)
+        if role == "other_attribute":
+            names = [
+                each for each in self._phrasings.kinds[subject.kind].attributes if each != name
+            ]
+            # What another subtask asks would be its answer in the wrong place.
+            free = [each for each in names if (subject, each) not in asked]
+            owner = subject if free else self._subject(subject.kind)
+            return self._aside(role, owner, self._rng.choice(free or names), failed)
+        register = self._rng.choice(self._registers(self._rng.choice(_MANNERS)))
         source = self._rng.choice(self._phrasings.sources[register])
-        failed = role == "failed"
         pool = self._phrasings.failed if failed else self._phrasings.background[register]
         text = self._fill(self._rng.choice(pool), subject, source)
         return _Draft(role, subject, register, source, text, failed=failed)
 
-    def _statement(
-        self, role: Role, subject: _Subject, name: str, value: str, claims: bool = True
-    ) -> _Draft:
-        register = self._rng.choice(PROSE + STRUCTURED)
-        source = self._rng.choice(self._phrasings.sources[register])
-        frame = self._rng.choice(self._phrasings.frames[register])
-        text = self._fill(frame, subject, source, self._clause(register, subject, name, value))
-        return _Draft(role, subject, register, source, text, value if claims else None)
+    def _aside(self, role: Role, subject: _Subject, name: str, failed: bool) -> _Draft:
+        """States a fact that no question asks for."""
+        draft = self._statement(role, subject, name, self._fact(subject, name), failed=failed)
+        return replace(draft, value=None)
 
-    def _attack(
-        self, kind: AttackKind, failed: bool, subject: _Subject, name: str, rival: str
+    def _statement(
+        self,
+        role: Role,
+        subject: _Subject,
+        name: str,
+        value: str,
+        attack: AttackKind | None = None,
+        failed: bool = False,
     ) -> _Draft:
-        register = self._rng.choice(STRUCTURED if kind == "compromised_tool" else PROSE)
+        """States a value. True or not, manner, register, source, frame and the opening of a failed
+        record come from the same lots, so that nothing but the value sets poison apart."""
+        manner = _OF_ATTACK[attack] if attack else self._rng.choice(_MANNERS)
+        register = self._rng.choice(self._registers(manner))
         source = self._rng.choice(self._phrasings.sources[register])
-        fabricated = kind == "fabricated_claim"
-        frames = self._phrasings.claim_frames if fabricated else self._phrasings.frames[register]
+        claimed = manner == "claimed"
+        frames = self._phrasings.claim_frames if claimed else self._phrasings.frames[register]
         frame = self._rng.choice(frames)
-        text = self._fill(frame, subject, source, self._clause(register, subject, name, rival))
+        text = self._fill(frame, subject, source, self._clause(register, subject, name, value))
         if failed:
             opening = self._rng.choice(self._phrasings.failed_with_text)
             text = opening.replace("{source}", source).replace("{text}", text)
-        return _Draft("rival", subject, register, source, text, rival, kind, failed)
+        return _Draft(role, subject, register, source, text, value, attack, failed)
+
+    def _registers(self, manner: Manner) -> tuple[Register, ...]:
+        return STRUCTURED if manner == "tool" else PROSE
 
     def _clause(self, register: Register, subject: _Subject, name: str, value: str) -> str:
         clause = self._rng.choice(self._phrasings.clauses(self._attribute(subject, name), register))
@@ -196,7 +233,7 @@ class ScenarioWriter:
             "clock": f"{rng.randint(0, 23):02d}:{rng.randint(0, 59):02d}:{rng.randint(0, 59):02d}",
             # Not a plain number, so that no detail can be taken for a value.
             "number": f"{rng.randint(3, 900)}{rng.choice('abcdefgh')}",
-            "other": self._names.passing(self._phrasings.kinds[subject.kind].name),
+            "other": self._passing(subject.kind) if "{other}" in frame else "",
             "the": self._phrasings.kinds[subject.kind].the,
             "e": subject.name,
         }

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
 from poisoning.check import counts, place, problems
 from poisoning.corpus import corpus_text, generate, main
 from poisoning.phrasings import LEXICON, lexicon_text, read_phrasings
-from poisoning.schema import SCENARIOS, Scenario, read_scenarios
+from poisoning.schema import SCENARIOS, Entry, Scenario, read_scenarios
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +77,88 @@ def test_neither_text_nor_call_tells_poison(corpus: list[Scenario]) -> None:
     poisoned_sources = {next(iter(e.arguments.values())) for e in entries if e.poisoned}
     assert poisoned_sources <= sources
     assert not [e.id for e in entries if "poison" in e.text.lower() or "attack" in e.text.lower()]
+
+
+def _words(entry: Entry) -> set[str]:
+    """Single words and pairs of a text; subject and value are content and made alike."""
+    text = entry.text.replace(str(entry.value), "VALUE").replace(_subject(entry), "SUBJECT")
+    words = re.findall(r"[A-Za-z]+|\d+|[^\w\s]", text)
+    words = ["9" if word.isdigit() else word for word in words]
+    return {*words, *map(" ".join, pairwise(words))}
+
+
+def _subject(entry: Entry) -> str:
+    return list(entry.arguments.values())[-1]
+
+
+def _auc(scored: list[tuple[float, bool]]) -> float:
+    """Chance that a poisoned entry scores above a benign one, ties counted half."""
+    poison = [score for score, poisoned in scored if poisoned]
+    benign = [score for score, poisoned in scored if not poisoned]
+    above = sum((p > b) + 0.5 * (p == b) for p in poison for b in benign)
+    return above / (len(poison) * len(benign))
+
+
+def _classified(corpus: list[Scenario], features: Callable[[Entry], set[str]]) -> float:
+    """AUC of naive Bayes over entries that claim the asked value, trained on the other fifths."""
+    claims = [(n % 5, e) for n, s in enumerate(corpus) for e in s.entries if e.value is not None]
+    scored = []
+    for fold in range(5):
+        seen: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+        for part, e in claims:
+            if part != fold:
+                seen[e.poisoned].update([*features(e), ""])
+        for part, e in claims:
+            if part == fold:
+                shares = {
+                    side: sum(math.log((counter[f] + 1) / (counter[""] + 2)) for f in features(e))
+                    for side, counter in seen.items()
+                }
+                scored.append((shares[True] - shares[False], e.poisoned))
+    return _auc(scored)
+
+
+def test_no_phrase_gives_poison_away(corpus: list[Scenario]) -> None:
+    """A classifier that sees wording, source and length, but no fact, is near a coin's 0.5.
+
+    What is left comes from the outcome: poison is recorded as failed more often (A.4), and an
+    opening such as "Error 206" goes with that.
+    """
+    successes = [_without_failures(scenario) for scenario in corpus]
+    assert 0.42 < _classified(successes, _words) < 0.58
+    assert _classified(corpus, _words) < 0.65
+    assert (
+        0.42 < _classified(successes, lambda e: {e.tool, next(iter(e.arguments.values()))}) < 0.58
+    )
+    assert 0.42 < _classified(successes, lambda e: {str(len(e.text) // 15)}) < 0.58
+
+
+def _without_failures(scenario: Scenario) -> Scenario:
+    kept = [
+        s.model_copy(update={"entries": tuple(e for e in s.entries if e.outcome == "success")})
+        for s in scenario.subtasks
+    ]
+    return scenario.model_copy(update={"subtasks": tuple(kept)})
+
+
+def test_every_frame_and_opening_is_used_for_true_statements_too(corpus: list[Scenario]) -> None:
+    phrasings = read_phrasings()
+    benign = [e.text for s in corpus for e in s.entries if not e.poisoned]
+    openings = [text.split("{")[0] for text in phrasings.failed_with_text]
+    marks = [max(re.split(r"\{\w+\}", frame), key=len) for frame in phrasings.claim_frames]
+    for mark in openings + marks:
+        assert sum(mark in text for text in benign) > 5, mark
+
+
+def test_no_entry_mentions_a_value_that_it_does_not_state(corpus: list[Scenario]) -> None:
+    scenario = corpus[0]
+    rival = next(e.value for e in scenario.entries if e.poisoned)
+    subtask = scenario.subtasks[1]
+    entry = subtask.entries[0].model_copy(update={"text": subtask.entries[0].text + f" ({rival})"})
+    broken = subtask.model_copy(update={"entries": (entry, *subtask.entries[1:])})
+    parts = tuple(broken if s is subtask else s for s in scenario.subtasks)
+    found = problems([scenario.model_copy(update={"subtasks": parts}), *corpus[1:]])
+    assert found == [f"{entry.id}: mentions {rival!r}, which it does not state"]
 
 
 def test_values_of_a_scenario_are_distinct(corpus: list[Scenario]) -> None:
