@@ -16,7 +16,8 @@ from poisoning.study import Arm, PoisoningStudy
 class PoisoningConfig(BaseModel):
     """What is replayed. `arm` is the control, `attack` how the poison is rewritten.
 
-    `limit` and `ids` cut the corpus and never change a result.
+    `obedient` makes the selector obey a claim to supersede (`poisoning.obedient`). `limit` and
+    `ids` cut the corpus and never change a result.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -26,6 +27,7 @@ class PoisoningConfig(BaseModel):
     name: str = "poisoning"
     arm: Arm = "poisoned"
     attack: Attack = "none"
+    obedient: bool = False
     limit: int | None = Field(default=None, ge=1)
     ids: list[str] | None = None
 
@@ -39,6 +41,14 @@ class PoisoningConfig(BaseModel):
         """The corpus, cut as configured; of the agent only `max_new_tokens` matters."""
         if self.arm == "clean" and self.attack != "none":
             raise SetupError("dataset.attack: the clean arm has no poison, so attack must be none")
+        if self.obedient and self.arm == "random":
+            raise SetupError("dataset.obedient: the random arm has no selector that could obey")
         return PoisoningStudy(
-            self.name, self.arm, self.attack, self.ids, self.limit, agent.max_new_tokens
+            self.name,
+            self.arm,
+            self.attack,
+            self.ids,
+            self.limit,
+            agent.max_new_tokens,
+            self.obedient,
         )

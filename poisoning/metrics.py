@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.store import read_rows, read_trace
+import yaml
+
+from benchmarks.store import CELL, read_rows, read_trace
 from poisoning.asking import same_value
 from poisoning.counts import Counts, PoisonFate, RoleUse, count_scenario
 from poisoning.lines import CheckLine, HeaderLine, read_lines
@@ -97,6 +99,9 @@ class CellSummary:
     roles: dict[str, RoleUse] = field(repr=False)
     counters: dict[str, int] = field(repr=False)
     check: CheckResult | None = None
+    selector: str = ""
+    top_k: int | None = None
+    """Who selects, and of a lexical selector how many memories it takes beside the active path."""
 
     def mean(self, metric: str) -> float | None:
         """The headline value of a metric."""
@@ -118,8 +123,11 @@ def summarise(folder: Path) -> CellSummary:
     checks = header.arm == "attack_check"
     everything = [count_scenario(lines) for lines in traces]
     counted = [] if checks else [counts for counts in everything if not counts.crashed]
+    selector, top_k = _selector(folder)
     return CellSummary(
         folder=folder,
+        selector=selector,
+        top_k=top_k,
         cell=rows[0].cell.model_dump(mode="json"),
         arm=header.arm,
         attack=header.attack,
@@ -240,6 +248,17 @@ def breakdown(fates: Iterable[PoisonFate], by: str) -> dict[str, Group]:
         )
         for name, members in sorted(sorts.items())
     }
+
+
+def _selector(folder: Path) -> tuple[str, int | None]:
+    """From the cell's configuration; "" where nothing is selected memory by memory."""
+    described = folder / CELL
+    config = yaml.safe_load(described.read_bytes())["config"] if described.is_file() else {}
+    memory = config.get("memory", {})
+    if not str(memory.get("selection", "")).startswith("relevance"):
+        return "", None
+    selector = str(memory["selector"])
+    return selector, int(memory["lexical_top_k"]) if selector == "lexical" else None
 
 
 def _check(traces: Sequence[Sequence[Any]]) -> CheckResult:

@@ -110,6 +110,7 @@ def _chapter(title: str, cells: Sequence[CellSummary]) -> str:
     whole = [label for label in poisoned if label == MAIN] or list(poisoned)
     for label in whole:
         parts += _table_4(label, poisoned[label])
+        parts += _selectors(poisoned[label], [c for each in poisoned.values() for c in each])
     parts += _arms([cell for cell in cells if cell.cell["label"] not in whole])
     parts += _adaptive(cells)
     parts += ["Claims of the paper's Table 4: python -m scripts.claims RESULTS", ""]
@@ -170,6 +171,40 @@ def _table_4(label: str, cells: Sequence[CellSummary]) -> list[str]:
         *_differences(cells),
         *_breakdowns(cells),
     ]
+
+
+def _selectors(cells: Sequence[CellSummary], everything: Sequence[CellSummary]) -> list[str]:
+    """How many memories the selectors of a table took, and the same with another number."""
+    narrow = {str(cell.cell["memory"]): cell for cell in cells if cell.top_k is not None}
+    if not narrow:
+        return []
+    taken = sorted({cell.top_k for cell in narrow.values() if cell.top_k is not None})
+    wider = [
+        cell
+        for cell in everything
+        if cell.top_k is not None
+        and (own := narrow.get(str(cell.cell["memory"]))) is not None
+        and cell.top_k > (own.top_k or 0)
+    ]
+    lines = [
+        f"Selector: {', '.join(narrow)} take {_or(taken)} memories beside the active path "
+        "(memory.lexical_top_k). Two was calculated from the paper's PRR, AF and P_i, so it "
+        "confirms nothing that PRR, BR and AF of these columns are near the paper's in size.",
+        "",
+    ]
+    if not wider:
+        remedy = "python run.py experiment=poisoning_controls"
+        return [*lines, f"No wider selector stands beside it yet: {remedy}", ""]
+    rows = [
+        [name, *(_number(cell.mean(metric)) for cell in wider)]
+        for metric, (name, _) in _TABLE_4.items()
+    ]
+    heads = [f"{cell.cell['memory']}, {cell.top_k} memories" for cell in wider]
+    return [*lines, "### The same with a wider selector", "", *table(["", *heads], rows)]
+
+
+def _or(numbers: Sequence[int]) -> str:
+    return " or ".join(map(str, numbers))
 
 
 def _differences(cells: Sequence[CellSummary]) -> list[str]:
@@ -252,19 +287,20 @@ def _adaptive(cells: Sequence[CellSummary]) -> list[str]:
     attacked = [c for c in _ordered(cells) if c.attack != "none" and c.check is None]
     if not attacked:
         return []
-    attacked.sort(key=lambda cell: cell.attack)
+    attacked.sort(key=lambda cell: (cell.attack, str(cell.cell["label"])))
     rows = [
         [
-            cell.attack,
+            str(cell.cell["label"]).removeprefix("attack_"),
             str(cell.cell["memory"]),
             *(_number(cell.mean(metric)) for metric in _ATTACKED),
+            str(cell.counters["supersessions"]),
         ]
         for cell in attacked
     ]
     return [
         "## Attackers that know the defence (beyond the paper)",
         "",
-        *table(["attack", "memory", *_ATTACKED], rows),
+        *table(["attack", "memory", *_ATTACKED, "superseded"], rows),
     ]
 
 

@@ -20,6 +20,7 @@ from poisoning.chance import RandomSelections
 from poisoning.check import place
 from poisoning.counts import Counts, count_scenario
 from poisoning.lines import EntryInfo, EntryLine, FinalLine, HeaderLine, Line, SubtaskInfo
+from poisoning.obedient import ObedientSelections
 from poisoning.protocol import Replay
 from poisoning.rows import ScenarioRow
 from poisoning.schema import Scenario, corpus_digest, read_scenarios
@@ -41,6 +42,7 @@ class PoisoningStudy:
         ids: Sequence[str] | None,
         limit: int | None,
         max_tokens: int,
+        obedient: bool = False,
     ) -> None:
         every = read_scenarios()
         self.name = name
@@ -52,6 +54,7 @@ class PoisoningStudy:
         self._arm = arm
         self._attack = attack
         self._max_tokens = max_tokens
+        self._obedient = obedient
         unknown = sorted(set(ids or ()) - {scenario.id for scenario in every})
         if unknown:
             raise SetupError(f"dataset.ids: not in {name}: {', '.join(unknown)}")
@@ -110,7 +113,12 @@ class PoisoningStudy:
         return ItemResult(row, [line.model_dump(mode="json") for line in trace])
 
     def _model(self, cell: CellContext, item_id: str) -> ChatModel:
-        """The cell's model; in the random arm, its selections are drawn by lot."""
+        """The cell's model; in the random arm its selections are drawn by lot, and an obedient
+        selector names what a poisoned entry claims to supersede."""
+        if self._obedient:
+            if getattr(cell.memory, "supersession", "off") != "selector":
+                raise SetupError("dataset.obedient=true needs memory.supersession=selector")
+            return ObedientSelections(cell.chat)
         if self._arm != "random":
             return cell.chat
         if getattr(cell.memory, "selector", "llm") != "llm":

@@ -128,6 +128,38 @@ async def test_an_attacker(tmp_path: Path) -> None:
     assert "Attackers that know the defence" in report.render([repeated])
 
 
+async def test_a_selector_that_obeys_removes_the_truth(tmp_path: Path) -> None:
+    """The simulated reader supersedes nothing; a selector that obeys follows the claim."""
+    arm = ("memory=a1", "dataset=poisoning", "memory.selector=llm", "dataset.attack=supersede")
+    rule = "memory.supersession=selector"
+    await run(tmp_path, *arm, rule, "label=attack_supersede_selector")
+    cells = await run(
+        tmp_path, *arm, rule, "dataset.obedient=true", "label=attack_supersede_obeyed"
+    )
+    named, obeyed = cells["attack_supersede_selector a1"], cells["attack_supersede_obeyed a1"]
+    assert named.counters["supersessions"] == 0 < obeyed.counters["supersessions"]
+    assert (obeyed.mean("evidence") or 0) < (named.mean("evidence") or 0)
+    said = report.render([named, obeyed])
+    assert "| supersede_obeyed" in said and "| supersede_selector" in said
+    with pytest.RaisesGroup(
+        pytest.RaisesExc(SetupError, match=r"memory\.supersession=selector"), allow_unwrapped=True
+    ):
+        await run(tmp_path, *arm, "dataset.obedient=true", "label=refused")
+
+
+async def test_table_4_says_how_many_memories_were_taken(tmp_path: Path) -> None:
+    narrow = ("experiment=poisoning", "dataset.ids=[s001]")
+    cells = await run(tmp_path, *narrow)
+    alone = report.render(list(cells.values()))
+    assert "a1, a2, wmt take 2 memories beside the active path" in alone
+    assert "python run.py experiment=poisoning_controls" in alone
+    wider = ("memory=wmt", "memory.selector=lexical", "memory.lexical_top_k=8", "label=top8")
+    cells = await run(tmp_path, "dataset=poisoning", "dataset.ids=[s001]", *wider)
+    beside = report.render(list(cells.values()))
+    assert "wmt, 8 memories" in beside
+    assert cells["main linear"].top_k is None and cells["main a3"].top_k is None
+
+
 async def test_the_random_arm_needs_a_selector_to_replace(tmp_path: Path) -> None:
     lexical = ("memory=wmt", "memory.selector=lexical", "dataset=poisoning", "dataset.arm=random")
     with pytest.RaisesGroup(
