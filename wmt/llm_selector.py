@@ -15,6 +15,7 @@ from wmt.views import shown_kind
 
 MAX_TOKENS = 256
 _MAX_IDS = 64
+_FEW = 8
 _MARGIN_TOKENS = 64  # what a chat template adds around the messages
 _CLOSING = "Name the ids of the memories to select as one JSON object."
 _CUT = re.compile(r'\{\s*"selected"\s*:\s*\[([0-9,\s]*)(?:(\])|\Z)')
@@ -35,16 +36,18 @@ class LLMSelector:
         self._system = render("selector_system.j2", scores=scores, supersession=supersession)
 
     async def select(self, request: SelectionRequest) -> Chosen:
-        """See the class; without candidates no call is made."""
-        if not request.candidates:
-            return Chosen((), Selection("llm"))
+        """See the class; without a candidate that fits the budget no call is made."""
+        room = request.room
+        if not any(room is None or each.tokens <= room for each in request.candidates):
+            cut_by_budget = tuple(candidate.id for candidate in request.candidates)
+            return Chosen((), Selection("llm"), cut_by_budget)
         body, shown = await self._prompt(request)
         cut = len(request.candidates) - len(shown)
         messages: tuple[Message, ...] = (
             Message("system", self._system),
             Message("user", body),
         )
-        schema = _schema(len(shown), self._supersession)
+        schema = _schema(shown, self._supersession)
         retries = 0
         for attempt in range(2 if shown else 0):
             try:
@@ -104,15 +107,16 @@ class LLMSelector:
         )
 
 
-def _schema(candidates: int, supersession: bool) -> dict[str, Any]:
-    """Every list bounded: a small model repeats ids up to the bound. The bound is a power of two,
-    so that a server compiles a handful of grammars and not one for every size of a pool.
-    `uniqueItems` would help, but xgrammar refuses it."""
-    ids = {
-        "type": "array",
-        "items": {"type": "integer", "minimum": 0, "maximum": 999_999},
-        "maxItems": min(_MAX_IDS, 1 << (candidates - 1).bit_length()),
-    }
+def _schema(shown: set[int], supersession: bool) -> dict[str, Any]:
+    """Every list bounded: a small model repeats ids up to the bound. While few are shown, only
+    their ids can be named: a small model also makes ids up. With more, the bound is a power of two,
+    so that a server compiles a handful of grammars and not one for every pool. `uniqueItems` would
+    help, but xgrammar refuses it."""
+    item: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 999_999}
+    most = min(_MAX_IDS, 1 << (len(shown) - 1).bit_length())
+    if len(shown) <= _FEW:
+        item, most = {"type": "integer", "enum": sorted(shown)}, len(shown)
+    ids = {"type": "array", "items": item, "maxItems": most}
     names = ["selected", "superseded"] if supersession else ["selected"]
     return {
         "type": "object",

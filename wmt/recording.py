@@ -179,10 +179,14 @@ class RecordingMemory(ABC):
         }
 
     def restore_extra(self, state: dict[str, Any]) -> None:
-        """The inverse of `extra_state`."""
-        self._running = state["running"]
-        self._last_step = state["last_step"]
-        self._to_supersede = list(state["to_supersede"])
+        """The inverse of `extra_state`; KeyError or ValueError for anything else."""
+        running, last, named = state["running"], state["last_step"], state["to_supersede"]
+        if type(running) is not bool or not isinstance(named, list):
+            raise ValueError(f"running is {running!r}, to_supersede {named!r}")
+        for each in named if last is None else [last, *named]:
+            if type(each) is not int or each not in self.tree.nodes:
+                raise ValueError(f"there is no node {each!r}")
+        self._running, self._last_step, self._to_supersede = running, last, list(named)
 
     def _check_running(self) -> None:
         if not self._running:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,11 +70,16 @@ def restore(memory: RecordingMemory, data: Any) -> None:
         )
     try:
         for entry in data["nodes"]:
-            tree.insert(node_from_json(entry))
-        if data["active"] is not None:
+            node = node_from_json(entry)
+            if node.id != len(tree.nodes):
+                raise ValueError(f"node {node.id} stands at position {len(tree.nodes)}")
+            tree.insert(node)
+        _known(data["changed"], tree.stats, "changed task")
+        if tree.stats or data["active"] is not None:
+            _known([data["active"]], tree.stats, "active task")
             tree.move_to(data["active"])
         tree.step = data["step"]
-        tree.changed = {task for task in data["changed"] if tree.is_task(task)}
+        tree.changed = set(data["changed"])
         for entry in data["events"]:
             tree.log.append(event_from_json(entry))
         memory.restore_extra(data["extra"])
@@ -128,11 +133,28 @@ def event_to_json(event: Event) -> dict[str, Any]:
 
 def event_from_json(data: dict[str, Any]) -> Event:
     """The inverse of `event_to_json`."""
+    for name, kind in _EVENT_FIELDS.items():
+        if not isinstance(data[name], kind) or isinstance(data[name], bool):
+            raise TypeError(f"{name} of an event is {data[name]!r}")
     return Event(
         data["step"], data["kind"], data["node"], data["before"], data["after"], data["detail"]
     )
 
 
+def _known(ids: list[Any], among: Container[int], what: str) -> None:
+    for each in ids:
+        if type(each) is not int or each not in among:
+            raise ValueError(f"there is no {what} {each!r}")
+
+
+_EVENT_FIELDS: dict[str, type] = {
+    "step": int,
+    "kind": str,
+    "node": int,
+    "before": dict,
+    "after": dict,
+    "detail": dict,
+}
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "config": dict,
     "step": int,
@@ -152,5 +174,6 @@ def _check_header(data: Any) -> None:
             f"version {data.get('version')!r} of the snapshot format; this is version {VERSION}"
         )
     for name, kind in _FIELDS.items():
-        if not isinstance(data.get(name, ...), kind):
+        value = data.get(name, ...)
+        if not isinstance(value, kind) or isinstance(value, bool):
             raise SnapshotError(f"the snapshot is damaged: field {name} is missing or malformed")

@@ -14,12 +14,13 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from wmt.chat import ChatError, ChatModel, ChatRequest, Message
-from wmt.grammar import OBJECTIVE, STEPS, Section, call_text, item_text, one_line, section_text
+from wmt.grammar import OBJECTIVE, STEPS, Section, call_text, one_line, section_text
 from wmt.nodes import Lifecycle, MemoryNode, Outcome, Summary
 from wmt.prompts import render
 from wmt.replies import first_json_object
+from wmt.summary_prompt import steps_within
 from wmt.tree import MemoryTree
-from wmt.views import first_line, history_item
+from wmt.views import first_line
 
 Source = Literal["llm", "extractive", "fallback"]
 
@@ -37,7 +38,8 @@ _WORD = re.compile(r"\w\w+")
 
 @dataclass(frozen=True)
 class Summarized:
-    """A summary, who wrote it, and how many steps of the branch its prompt had no room for."""
+    """A summary, who wrote it, and how many steps of the branch its prompt did not show in whole:
+    the window had no room for them, or for the beginning of them only."""
 
     summary: Summary
     source: Source
@@ -100,8 +102,13 @@ class LLMSummarizer:
         head = section_text(Section(OBJECTIVE, objective))
         if known:
             head += "\n" + section_text(Section(known_title, known))
-        messages, cut = await self._messages(head, members)
-        for _ in range(2 if cut < len(members) else 0):
+        system = render("summarizer_system.j2")
+        room = self._model.context_window - MAX_TOKENS - _MARGIN_TOKENS
+        room -= await self._model.count_tokens(f"{system}{head}\n{STEPS}:\n\n{_CLOSING}\n{_AGAIN}")
+        steps, cut = await steps_within(self._model, members, room)
+        body = f"{head}\n{STEPS}:\n{''.join(steps)}\n{_CLOSING}"
+        messages = (Message("system", system), Message("user", body))
+        for _ in range(2 if steps else 0):
             try:
                 done = await self._model.complete(
                     ChatRequest(messages, "summarizer", MAX_TOKENS, json_schema=REPLY_SCHEMA)
@@ -112,27 +119,8 @@ class LLMSummarizer:
             if reply is not None:
                 return Summarized(_summary(objective, reply), "llm", cut)
             # At temperature 0 the same prompt would only bring the same reply.
-            again = Message("user", f"{messages[1].content}\n{_AGAIN}")
-            messages = (messages[0], again)
+            messages = (messages[0], Message("user", f"{body}\n{_AGAIN}"))
         return Summarized(fallback, "fallback", cut)
-
-    async def _messages(
-        self, head: str, members: list[MemoryNode]
-    ) -> tuple[tuple[Message, Message], int]:
-        """The prompt, with as many of the steps as the window holds: those of the highest score
-        first, the later first among equals."""
-        system = render("summarizer_system.j2")
-        items = {member.id: item_text(history_item(member)) for member in members}
-        room = self._model.context_window - MAX_TOKENS - _MARGIN_TOKENS
-        room -= await self._model.count_tokens(f"{system}{head}\n{STEPS}:\n\n{_CLOSING}\n{_AGAIN}")
-        kept = []
-        for member in sorted(members, key=lambda node: (-node.score, -node.id)):
-            cost = await self._model.count_tokens(items[member.id])
-            if cost <= room:
-                kept.append(member.id)
-                room -= cost
-        body = f"{head}\n{STEPS}:\n{''.join(items[i] for i in sorted(kept))}\n{_CLOSING}"
-        return (Message("system", system), Message("user", body)), len(items) - len(kept)
 
 
 def branch_members(tree: MemoryTree, task: int) -> list[MemoryNode]:

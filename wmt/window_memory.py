@@ -118,7 +118,10 @@ class RunningSummaryMemory(WindowMemory):
     def restore_extra(self, state: dict[str, Any]) -> None:
         """The inverse of `extra_state`."""
         super().restore_extra(state)
-        self._summarized_through = state["summarized_through"]
+        through = state["summarized_through"]
+        if type(through) is not int:
+            raise ValueError(f"summarized_through is {through!r}")
+        self._summarized_through = through
 
 
 def window_parts(node: MemoryNode, on_path: bool, whole: bool) -> Parts:

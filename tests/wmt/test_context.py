@@ -91,6 +91,18 @@ async def test_the_path_stays_whatever_the_budget() -> None:
         assert context.selected == (0, 1) and set(context.cut) <= {2}
 
 
+async def test_no_model_is_asked_where_the_path_fills_the_budget() -> None:
+    model = Replies(['{"selected": [1]}'])
+    memory = built("wmt", model, show_last_step=False)
+    await memory.record(Step("", None, act("one")))
+    await memory.record(Step("", TaskOperation("open", goal="goal " * 50)))
+    context = await memory.context(20)
+    assert not model.requests and context.selected == (0, 2)
+    assert context.cut == (1,) and memory.node(1).missed == 1
+    await memory.context(2000)
+    assert len(model.requests) == 1 and memory.node(1).missed == 0
+
+
 async def test_chosen_but_cut_counts_as_missed() -> None:
     model = Replies(['{"selected": [2, 1]}'])
     memory = built("wmt", model, show_last_step=False)

@@ -154,7 +154,7 @@ def bounded(schema: dict[str, Any]) -> bool:
         case "string":
             return "maxLength" in schema
         case "integer":
-            return "minimum" in schema and "maximum" in schema
+            return "enum" in schema or ("minimum" in schema and "maximum" in schema)
     return False
 
 
@@ -167,8 +167,36 @@ async def test_the_schema_is_bounded_and_takes_few_forms() -> None:
     assert all(schema is not None and bounded(schema) for schema in schemas)
     bounds = [schema["properties"]["selected"]["maxItems"] for schema in schemas if schema]
     assert all(number <= bound < 2 * number for number, bound in enumerate(bounds, 1))
-    assert set(bounds) == {1, 2, 4, 8, 16, 32, 64}
+    assert set(bounds) == {1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64}
+    assert len({json.dumps(schema) for schema in schemas}) == 11
     assert all(each.max_tokens >= 200 for each in model.requests)
+
+
+async def test_while_few_are_shown_the_schema_names_their_ids() -> None:
+    """A tiny model names ids that are not there, and a server's grammar can keep it from that."""
+    for few in ((7, 3, 12), range(10, 18)):
+        model = Replies()
+        selector = LLMSelector(model, scores=True, supersession=True)
+        await selector.select(request(*[candidate(i) for i in few]))
+        schema = model.requests[0].json_schema
+        assert schema is not None
+        ids = {"type": "integer", "enum": sorted(few)}
+        named = {"type": "array", "items": ids, "maxItems": len(few)}
+        assert schema["properties"] == {"selected": named, "superseded": named}
+    model = Replies()
+    await LLMSelector(model, scores=True).select(request(*[candidate(i) for i in range(9)]))
+    assert "enum" not in json.dumps(model.requests[0].json_schema)
+
+
+@pytest.mark.parametrize("room", [-50, 0, 9])
+async def test_where_no_candidate_fits_the_budget_no_call_is_made(room: int) -> None:
+    model = Replies(['{"selected": [1]}'])
+    done = await LLMSelector(model, scores=True).select(request(*FOUR, room=room))
+    assert not model.requests and done.ids == () and done.cut == (1, 2, 3, 4)
+    assert done.selection.shown == 0 and not done.selection.fallback
+    small = candidate(5, "small", cost=9)
+    done = await LLMSelector(model, scores=True).select(request(*FOUR, small, room=9))
+    assert len(model.requests) == 1 and done.ids == (1,) and done.cut == ()
 
 
 @pytest.mark.parametrize("window", [700, 1000, 8000])

@@ -138,6 +138,58 @@ def test_foreign_and_damaged_data_are_refused(
 
 
 @pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("nodes", 2, "content"), 7),
+        (("nodes", 2, "content"), None),
+        (("nodes", 2, "thought"), None),
+        (("nodes", 2, "tool"), 3),
+        (("nodes", 2, "arguments"), []),
+        (("nodes", 2, "score"), 1.5),
+        (("nodes", 2, "score"), "0.5"),
+        (("nodes", 2, "missed"), -1),
+        (("nodes", 2, "missed"), True),
+        (("nodes", 2, "missed"), None),
+        (("nodes", 2, "kind"), None),
+        (("nodes", 2, "lifecycle"), None),
+        (("nodes", 2, "id"), 9),
+        (("nodes", 2, "parent"), True),
+        (("nodes", 1, "folded"), 1),
+        (("nodes", 1, "result"), None),
+        (("nodes", 1, "summary", "result"), 3),
+        (("nodes", 1, "summary", "evidence"), "text"),
+        (("nodes", 1, "summary", "evidence"), [3]),
+        (("nodes", 0), {}),
+        (("active",), 2),
+        (("active",), None),
+        (("active",), True),
+        (("step",), True),
+        (("changed",), ["x"]),
+        (("extra", "running"), "yes"),
+        (("extra", "last_step"), 99),
+        (("extra", "to_supersede"), ["x"]),
+        (("events", 0, "step"), "x"),
+        (("events", 0, "node"), 1.5),
+        (("events", 0, "before"), None),
+        (("events", 0, "after"), []),
+        (("events", 0, "detail"), "x"),
+    ],
+)
+def test_a_field_of_another_type_is_refused(
+    memory: RecordingMemory, path: tuple[str | int, ...], value: Any
+) -> None:
+    data = json.loads(json.dumps(memory.snapshot()))
+    holder = data
+    for key in path[:-1]:
+        holder = holder[key]
+    assert holder[path[-1]] != value or type(holder[path[-1]]) is not type(value)
+    holder[path[-1]] = value
+    with pytest.raises(SnapshotError, match="damaged") as caught:
+        restore(fresh(), data)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
     "field", ["config", "step", "active", "nodes", "changed", "extra", "events"]
 )
 def test_a_missing_field_is_refused(memory: RecordingMemory, field: str) -> None:

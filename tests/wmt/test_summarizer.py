@@ -101,6 +101,43 @@ async def test_the_prompt_is_held_within_the_window_and_the_cut_is_counted() -> 
     assert source(await folded(tiny, "text")) == "fallback" and not tiny.requests
 
 
+@pytest.mark.parametrize("window", [720, 800, 1200])
+async def test_a_step_that_exceeds_the_window_is_shortened(window: int) -> None:
+    """One long page is what a small window meets first; its beginning is better than nothing."""
+    model = Replies(context_window=window)
+    memory = await folded(model, "The year was 1912. " + "word " * 5000)
+    (event,) = (event for event in memory.events if event.kind == "folded")
+    assert source(memory) == "llm" and event.detail["cut"] == 1, "a shortened step counts as cut"
+    user = model.requests[0].messages[1].content
+    (step,) = parse(user)[-1].items
+    assert step.id == 2 and step.tool == "read" and step.thought == "a thought"
+    assert step.content.startswith("The year was 1912. word") and step.content.endswith(" ...")
+    used = sum((len(message.content) + 3) // 4 for message in model.requests[0].messages)
+    assert window - 400 - 200 < used, "the window is used"
+
+
+async def test_a_long_step_leaves_room_for_the_others() -> None:
+    model = Replies(context_window=1200)
+    memory = await folded(model, "early", "page " * 5000, "page\n" * 5000, "late")
+    steps = parse(model.requests[0].messages[1].content)[-1].items
+    assert [step.id for step in steps] == [2, 3, 4, 5]
+    assert [len(step.content) > 500 for step in steps] == [False, True, True, False]
+    (event,) = (event for event in memory.events if event.kind == "folded")
+    assert event.detail["cut"] == 2
+
+
+async def test_arguments_too_long_for_the_window_drop_the_step() -> None:
+    model = Replies(context_window=1200)
+    memory = preset("tree_summary").build(model)
+    memory.start("q")
+    await memory.record(Step("", TaskOperation("open", goal="g"), action("short")))
+    huge = Action("python", {"code": "x = 1\n" * 5000}, "1", Outcome.SUCCESS)
+    await memory.record(Step("", None, huge))
+    await memory.record(Step("", TaskOperation("complete", result="1")))
+    steps = parse(model.requests[0].messages[1].content)[-1].items
+    assert [step.id for step in steps] == [2]
+
+
 def test_the_schema_bounds_every_string_and_list() -> None:
     assert bounded(REPLY_SCHEMA)
 
