@@ -41,6 +41,18 @@ class Reply:
             return None
         return str(self.arguments["answer"])
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the model must know of this reply: repairs that changed what was run."""
+        notices = [self.problem] if self.problem else []
+        if "several_actions" in self.format_errors:
+            notices.append("Only the first action of your last reply was run.")
+        if "bad_task_operation" in self.format_errors:
+            notices.append(
+                "The task operation of your last reply could not be read; none was made."
+            )
+        return tuple(notices)
+
 
 def parse_reply(
     text: str,

@@ -7,6 +7,7 @@ It is the same for every memory, so that only the memory differs.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from agents.guide import StepSchemas
 from agents.ledger import Meter
 from agents.prompts import question_text, system_prompt, user_prompt, worked_examples
 from agents.prompts.examples import EXAMPLES
+from agents.salvage import clean_text
 from agents.schema import Bounds
 from agents.tools.base import Tool, ToolError, ToolResult
 from agents.trace import (
@@ -34,6 +36,9 @@ from wmt.memory import Action, Memory, Recorded, Step, WorkingContext
 from wmt.nodes import Outcome
 
 T = TypeVar("T")
+
+IMAGE_TOKENS = 300
+"""Room left for an image: Gemma 4 takes 280 tokens and their markers, if not told otherwise."""
 
 
 class AgentConfig(BaseModel):
@@ -75,11 +80,13 @@ async def run_episode(
     """Run one question to its end. `chat` should be the `Meter` that the memory calls too.
 
     A dead server, a bad reply and a spent limit are data (`EpisodeRecord.status`); a bug raises.
+    Time that ran out while the server was being restarted is an error, which is tried again, and no
+    `time_limit`, which would stay.
     """
     meter = chat if isinstance(chat, Meter) else Meter(chat)
-    text = question_text(question, [path.name for path in files])
+    text, _ = clean_text(question_text(question, [path.name for path in files]))
     episode = _Episode(text, memory, meter, tools, config, answer_instructions, seed)
-    started = time.perf_counter()
+    started, outage = time.perf_counter(), meter.outage_seconds
     status: Status
     error = ""
     limit = asyncio.timeout(config.max_seconds)
@@ -89,13 +96,19 @@ async def run_episode(
     except TimeoutError:
         if not limit.expired():
             raise
-        # An answer given in time stands, even if the limit fell into the memory's last work.
-        status = "time_limit" if episode.answer is None else "answered"
+        status = "time_limit"
+        if meter.outage_seconds > outage:
+            status, error = "error", "the server was being restarted while the time ran out"
     except ContextOverflow:
         status = "context_limit"
     except ChatError as failure:
         status, error = "error", str(failure) or type(failure).__name__
-    await memory.finish(episode.answer)
+    if episode.answer is not None:
+        # An answer given in time stands, even if the end fell into the memory's last work.
+        status, error = "answered", ""
+    await meter.count_cut_off()
+    with contextlib.suppress(ChatError):
+        await memory.finish(episode.answer)
     episode.collect()
     return EpisodeRecord(
         status=status,
@@ -213,7 +226,8 @@ class _Episode:
                 result = ToolResult(str(error) or "the tool failed", ok=False)
         step.tool_seconds = time.perf_counter() - started
         self.images = result.images
-        step.observation = _cut(result.text, self.config.max_observation_chars)
+        text, _ = clean_text(result.text)
+        step.observation = _cut(text, self.config.max_observation_chars)
         outcome = Outcome.SUCCESS if result.ok else Outcome.FAILURE
         step.outcome = outcome.value
         return Action(reply.tool, reply.arguments, step.observation, outcome)
@@ -224,7 +238,7 @@ class _Episode:
         recorded: Recorded = await self.remembering(self.memory.record(done))
         step.memory_seconds += self.memory_seconds
         step.refused = list(recorded.refused)
-        self.notices = (*recorded.refused, *_notices(reply))
+        self.notices = (*recorded.refused, *reply.notices)
         self.collect()
 
     def collect(self) -> None:
@@ -252,10 +266,11 @@ class _Episode:
         return max(0, await self.room_beside_prefix() - await self.meter.count_tokens(fixed))
 
     async def room_beside_prefix(self) -> int:
-        """Tokens for the user message: what the fixed messages and the reply leave, and what the
-        chat template adds (a few tokens a message)."""
+        """Tokens for the user message's text: what the fixed messages, the images and the reply
+        leave, and what the chat template adds (a few tokens a message)."""
         counts = [await self.meter.count_tokens(message.content) for message in self.prefix]
         used = sum(counts) + 8 * len(counts) + self.config.context_margin
+        used += IMAGE_TOKENS * len(self.images)
         return self.meter.context_window - self.config.max_new_tokens - used
 
     async def check_window(self, user: str) -> None:
@@ -273,16 +288,6 @@ class _Episode:
         """Whether the question's token limit is used up."""
         limit = self.config.max_total_tokens
         return limit is not None and self.meter.total_tokens >= limit
-
-
-def _notices(reply: Reply) -> list[str]:
-    """What the model must know of its last reply: repairs that changed what was run."""
-    notices = [reply.problem] if reply.problem else []
-    if "several_actions" in reply.format_errors:
-        notices.append("Only the first action of your last reply was run.")
-    if "bad_task_operation" in reply.format_errors:
-        notices.append("The task operation of your last reply could not be read; none was made.")
-    return notices
 
 
 def _cut(text: str, limit: int) -> str:

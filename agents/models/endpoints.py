@@ -1,4 +1,7 @@
-"""Several servers of one model share the load; one that fails is left out for a while."""
+"""Several servers of one model share the load; one that fails is left out for a while.
+
+Also the clock of a server that is being restarted.
+"""
 
 from __future__ import annotations
 
@@ -55,3 +58,30 @@ class Endpoints:
     def answered(self, endpoint: Endpoint) -> None:
         """An answer ends the rest."""
         endpoint.resting_until = 0.0
+
+
+class OutageClock:
+    """How long requests have waited for a server to come back, an outage that is not over included.
+    Those that wait side by side count once."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._waiting, self._began, self._ended = 0, 0.0, 0.0
+
+    @property
+    def seconds(self) -> float:
+        """The sum so far."""
+        return self._ended + (self._clock() - self._began if self._waiting else 0.0)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """While one request waits."""
+        if not self._waiting:
+            self._began = self._clock()
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._ended += self._clock() - self._began

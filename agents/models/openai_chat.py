@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agents.models.endpoints import Endpoint, Endpoints
+from agents.models.endpoints import Endpoint, Endpoints, OutageClock
 from agents.models.plain_http import JsonPoster
 from agents.models.quirks import Quirks
 from agents.models.tokens import Refused, TokenCounter, open_counter
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 REVIVALS = 2
 """How often a request may wait for a server that is being restarted."""
+
+_SWITCHES = "chat_template_kwargs"
 
 LONGEST_WAIT = 30.0
 """Seconds; caps the growing waits between attempts and what a server asks for."""
@@ -80,6 +82,7 @@ class OpenAIChat:
         self._clients: dict[str, AsyncOpenAI] = {}
         self._posters: dict[str, JsonPoster] = {}
         self._tokens: TokenCounter | None = None
+        self._outages = OutageClock()
 
     async def __aenter__(self) -> OpenAIChat:
         from openai import AsyncOpenAI  # three quarters of a second: only where a server is used
@@ -153,7 +156,10 @@ class OpenAIChat:
                 "type": "json_schema",
                 "json_schema": {"name": request.role, "schema": request.json_schema},
             }
-        return {**body, **settings.quirks.extra_body(), **settings.extra_body}
+        switches = settings.quirks.template_switches(request.role)
+        switches |= settings.extra_body.get(_SWITCHES, {})
+        extra = {**settings.extra_body, **({_SWITCHES: switches} if switches else {})}
+        return {**body, **extra}
 
     async def _post_root(self, path: str, body: dict[str, Any]) -> Any:
         return await self._retrying(lambda endpoint: self._count(endpoint, path, body))
@@ -173,13 +179,20 @@ class OpenAIChat:
                         self._endpoints.failed(endpoint)
             if failure.unreachable and self._revive is not None and revivals < REVIVALS:
                 revivals += 1
-                if await self._revive():
+                with self._outages.running():
+                    revived = await self._revive()
+                if revived:
                     continue
             if retries >= self._settings.retries:
                 raise ChatError(f"{self.name}: {failure}")
             wait = max(failure.wait, self._settings.retry_seconds * 2**retries)
             retries += 1
             await asyncio.sleep(min(wait, LONGEST_WAIT))
+
+    @property
+    def outage_seconds(self) -> float:
+        """Seconds for which requests have waited for a server to come back; see `OutageClock`."""
+        return self._outages.seconds
 
     async def _chat(self, endpoint: Endpoint, body: dict[str, Any]) -> Any:
         """One attempt at a completion."""
@@ -258,9 +271,10 @@ def _usage(usage: Any) -> Usage | None:
 
 def _overlong(message: str) -> bool:
     lowered = message.lower()
-    return "context" in lowered and any(
-        word in lowered for word in ("length", "exceed", "size", "window", "too long", "maximum")
-    )
+    if "maximum model length" in lowered:  # vLLM, where images count too
+        return True
+    words = ("length", "exceed", "size", "window", "too long", "maximum")
+    return "context" in lowered and any(word in lowered for word in words)
 
 
 def _seconds(header: str | None) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from wmt.chat import Message
+from wmt.chat import CallRole, Message
 
 
 class Quirks(BaseModel):
@@ -15,7 +15,8 @@ class Quirks(BaseModel):
     `system_role: false` for chat templates that refuse a system message: it is put in front of the
     first user message. `alternation: true` for templates that refuse two messages of one role in a
     row: they are joined. `thinking` sets the template's switch named `thinking_switch`; null leaves
-    it alone.
+    it alone. Only the agent thinks: the replies of selector and summarizer are bounded to a few
+    hundred tokens, which thinking would use up, so for them the switch is off.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -35,11 +36,13 @@ class Quirks(BaseModel):
             messages = _joined(messages)
         return messages
 
-    def extra_body(self) -> dict[str, Any]:
-        """What the request must carry beside the standard fields."""
+    def template_switches(self, role: CallRole) -> dict[str, Any]:
+        """What the chat template must be told in a request of this role. Always said, also where it
+        is the template's default: vLLM's reasoning parsers hold a JSON schema back until thinking
+        has ended, and go by this switch."""
         if self.thinking is None:
             return {}
-        return {"chat_template_kwargs": {self.thinking_switch: self.thinking}}
+        return {self.thinking_switch: self.thinking and role == "agent"}
 
 
 def _joined(messages: tuple[Message, ...]) -> tuple[Message, ...]:

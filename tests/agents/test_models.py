@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.ledger import Meter
-from agents.models.endpoints import Endpoints
+from agents.models.endpoints import Endpoints, OutageClock
 from agents.models.quirks import Quirks
+from agents.models.served import ServedModelConfig
 from agents.prompts import question_text, system_prompt, user_prompt, worked_examples
 from agents.prompts.examples import EXAMPLES
 from agents.schema import Bounds, bounded, step_schema
+from benchmarks.composition import compose
 from tests.agents.fakes import FunctionTool, ScriptedChat, read, search
-from wmt.chat import ChatError, ChatRequest, Message
+from wmt.chat import CallRole, ChatError, ChatRequest, Message
 from wmt.grammar import parse
 
 SYSTEM, USER, ASSISTANT = (
@@ -38,10 +40,27 @@ def test_alternation_joins_messages_of_one_role() -> None:
 
 
 def test_the_thinking_switch() -> None:
-    assert Quirks().extra_body() == {}
-    assert Quirks(thinking=True, thinking_switch="think").extra_body() == {
-        "chat_template_kwargs": {"think": True}
+    assert Quirks().template_switches("agent") == {}
+    assert Quirks(thinking=True, thinking_switch="think").template_switches("agent") == {
+        "think": True
     }
+    assert Quirks(thinking=False).template_switches("agent") == {"enable_thinking": False}
+
+
+@pytest.mark.parametrize("role", ["selector", "summarizer"])
+def test_only_the_agent_thinks(role: CallRole) -> None:
+    """Their replies are bounded to a few hundred tokens, which thinking would use up."""
+    assert Quirks(thinking=True).template_switches(role) == {"enable_thinking": False}
+
+
+@pytest.mark.parametrize("name", ["qwen3", "gemma4"])
+def test_thinking_models_say_so_in_every_request(name: str) -> None:
+    """vLLM's parser must be told, or it holds the grammar back until thinking has ended."""
+    for thinking in (False, True):
+        model = compose([f"model={name}", f"model.quirks.thinking={thinking}"]).cells[0].model
+        assert isinstance(model, ServedModelConfig)
+        assert model.quirks.template_switches("agent") == {"enable_thinking": thinking}
+        assert model.quirks.template_switches("selector") == {"enable_thinking": False}
 
 
 def test_least_outstanding_first_and_failures_rest() -> None:
@@ -55,6 +74,24 @@ def test_least_outstanding_first_and_failures_rest() -> None:
     now[0] = 10.0
     with endpoints.use() as again:
         assert again.url == "a"
+
+
+def test_an_outage_is_seen_while_it_lasts_and_counted_once() -> None:
+    now = [5.0]
+    outages = OutageClock(clock=lambda: now[0])
+    assert outages.seconds == 0
+    with outages.running():
+        now[0] = 7.0
+        with pytest.raises(KeyError), outages.running():
+            now[0] = 8.0
+            raise KeyError
+        assert outages.seconds == 3.0
+        now[0] = 9.0
+    now[0] = 20.0
+    assert outages.seconds == 4.0
+    with outages.running():
+        now[0] = 21.0
+    assert outages.seconds == 5.0
 
 
 def test_where_all_rest_the_next_to_wake_is_used() -> None:

@@ -54,7 +54,7 @@ async def test_what_is_sent() -> None:
             "seed": 3,
             "top_p": 0.9,
             "quirks": Quirks(thinking=False),
-            "extra_body": {"top_k": 20},
+            "extra_body": {"top_k": 20, "chat_template_kwargs": {"strict": True}},
         }
         async with client(server.base_url, api_key="secret", **settings) as chat:
             completion = await chat.complete(request)
@@ -75,7 +75,7 @@ async def test_what_is_sent() -> None:
             "type": "json_schema",
             "json_schema": {"name": "selector", "schema": schema},
         },
-        "chat_template_kwargs": {"enable_thinking": False},
+        "chat_template_kwargs": {"enable_thinking": False, "strict": True},
         "top_k": 20,
     }
     assert (second["temperature"], second["seed"]) == (0.7, 9)
@@ -158,6 +158,9 @@ async def test_a_refusal_is_final_and_one_line(status: int) -> None:
     [
         "This model's maximum context length is 1024 tokens. However, you requested 2000 tokens",
         "request (6031 tokens) exceeds the available context size (4096 tokens)",
+        "The decoder prompt (length 40000) is longer than the maximum model length of 32768. "
+        "Make sure that `max_model_len` is no smaller than the number of text tokens plus "
+        "multimodal tokens.",
     ],
 )
 async def test_overlong_prompts(message: str) -> None:
@@ -196,7 +199,9 @@ async def test_a_server_that_is_restarted_is_waited_for(unused_tcp_port: int) ->
             return True
 
         async with client(dead, revive=revive, retries=0) as chat:
+            assert chat.outage_seconds == 0
             assert (await chat.complete(REQUEST)).text == "hello"
+            assert chat.outage_seconds > 0
         assert waits == [1]
 
 

@@ -13,7 +13,7 @@ from agents.react import AgentConfig, run_episode
 from agents.tools.base import ToolResult
 from agents.trace import EpisodeRecord
 from tests.agents.fakes import FunctionTool, ListMemory, ScriptedChat, read, search, step_json
-from wmt.chat import ChatError, Completion, Usage
+from wmt.chat import ChatError, ChatRequest, Completion, ContextOverflow, Usage
 from wmt.memory import TaskOperation
 from wmt.nodes import Outcome
 
@@ -255,3 +255,102 @@ async def test_memory_time_is_without_its_model_calls() -> None:
     record = await run_episode("q", memory, memory.meter, [], AgentConfig())
     assert [call.role for call in record.steps[0].calls] == ["selector", "agent"]
     assert record.steps[0].memory_seconds < 0.05
+
+
+async def test_a_lone_surrogate_in_question_or_observation_breaks_nothing() -> None:
+    odd = FunctionTool("search", lambda query: "found \ud800 it")
+    chat = ScriptedChat(
+        [step_json("search", {"query": "a"}), step_json("final_answer", {"answer": "x"})]
+    )
+    record = await run_episode("Where \udcff?", ListMemory(), chat, [odd], AgentConfig())
+    assert record.status == "answered"
+    assert record.steps[0].observation == "found \ufffd it"
+    assert "Where \ufffd?" in user_texts(chat)[0]
+    record.model_dump_json()
+
+
+async def test_a_call_that_the_time_limit_cuts_off_is_counted_by_its_prompt() -> None:
+    class Hanging(ScriptedChat):
+        async def complete(self, request: ChatRequest) -> Completion:
+            self.requests.append(request)
+            if len(self.requests) > 1:
+                await asyncio.Event().wait()
+            return await super().complete(request)
+
+    chat = Hanging([step_json("search", {"query": "a"})])
+    meter = Meter(chat)
+    config = AgentConfig(max_seconds=0.1)
+    record = await run_episode("q", ListMemory(), meter, [search()], config)
+    assert record.status == "time_limit"
+    cut = meter.calls[-1]
+    words = sum(len(message.content.split()) for message in chat.requests[-1].messages)
+    assert (cut.role, cut.finish_reason, cut.estimated) == ("agent", "cut_off", True)
+    assert (cut.prompt_tokens, cut.completion_tokens) == (words, 0)
+    assert meter.estimated and meter.totals["agent"].calls == 2
+    assert [call.finish_reason for step in record.steps for call in step.calls] == [
+        "stop",
+        "cut_off",
+    ]
+
+
+async def test_a_cut_off_call_is_counted_even_if_the_server_is_gone() -> None:
+    class Gone(ScriptedChat):
+        async def complete(self, request: ChatRequest) -> Completion:
+            self.gone = True
+            await asyncio.Event().wait()
+            raise AssertionError("unreachable")
+
+        async def count_tokens(self, text: str) -> int:
+            if getattr(self, "gone", False):
+                raise ChatError("gone")
+            return await super().count_tokens(text)
+
+    meter = Meter(Gone([]))
+    record = await run_episode("q", ListMemory(), meter, [search()], AgentConfig(max_seconds=0.05))
+    assert record.status == "time_limit"
+    assert [call.finish_reason for call in meter.calls] == ["cut_off"]
+    assert meter.calls[0].prompt_tokens > 0
+
+
+@pytest.mark.parametrize("failure", [ChatError("gone"), ContextOverflow("too long")])
+async def test_an_answer_stands_when_the_memory_s_last_work_fails(failure: ChatError) -> None:
+    class Failing(ListMemory):
+        async def record(self, step: Any) -> Any:
+            raise failure
+
+        async def finish(self, answer: str | None) -> None:
+            await super().finish(answer)
+            raise failure
+
+    record, _, memory = await run([step_json("final_answer", {"answer": "b"})], Failing())
+    assert (record.status, record.answer, record.error) == ("answered", "b", "")
+    assert memory.finished == ["b"]
+
+
+async def test_time_that_ran_out_while_the_server_restarted_is_an_error() -> None:
+    """Errors are tried again on resume; a time limit would stay a wrong answer."""
+
+    class Restarting(ScriptedChat):
+        outage_seconds = 7.0
+
+        async def complete(self, request: ChatRequest) -> Completion:
+            self.outage_seconds += 60.0
+            await asyncio.Event().wait()
+            raise AssertionError("unreachable")
+
+    record, _, _ = await run(Restarting([]), max_seconds=0.05)
+    assert record.status == "error" and "restarted" in record.error
+    assert record.answer is None
+
+
+async def test_images_take_room_in_the_window() -> None:
+    images = tuple(f"data:image/png,{number}" for number in range(20))
+    see = FunctionTool("see", lambda query: ToolResult("pictures", images=images))
+    record, chat, memory = await run(
+        [step_json("see", {"query": "a"}), step_json("final_answer", {"answer": "x"})],
+        tools=[see],
+        window=4000,
+    )
+    assert record.status == "context_limit" and len(chat.requests) == 1
+    first, second = memory.available
+    assert first is not None and first > 3000 and second == 0
