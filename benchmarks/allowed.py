@@ -16,11 +16,16 @@ _NUMBER_BOUNDS = (
 )
 
 
-def explain(error: ValidationError, kind: type[BaseModel], prefix: tuple[str, ...]) -> list[str]:
+def explain(
+    error: ValidationError,
+    kind: type[BaseModel],
+    prefix: tuple[str, ...],
+    also: Sequence[str] = (),
+) -> list[str]:
     """One line per mistake: the full key, its value, what is wrong, what is allowed.
 
     `prefix` is the key of what failed to validate: a group and, below it, a nested object of
-    `kind`, the group's class.
+    `kind`, the group's class. `also` names keys that are allowed beside the class's fields.
     """
     schema = _schema(kind)
     lines: list[str] = []
@@ -29,16 +34,27 @@ def explain(error: ValidationError, kind: type[BaseModel], prefix: tuple[str, ..
         key = ".".join(str(part) for part in (*prefix[:1], *inner))
         if mistake["type"] == "extra_forbidden":
             owner = _at(schema, inner[:-1]) if schema else None
-            keys = ", ".join(sorted(_properties(schema, owner)))
+            keys = ", ".join(sorted({*_properties(schema, owner), *also}))
             lines.append(f"{key}: unknown key" + (f"; allowed: {keys}" if keys else ""))
         elif mistake["type"] == "missing":
             lines.append(f"{key}: must be given")
         else:
+            reason = mistake["msg"].removeprefix("Value error, ")
+            given = _given(mistake["input"])
+            if given is None:  # fields that do not go together: the reason names them
+                lines.append(f"{key}: {reason}" if key else reason)
+                continue
             allowed = _words(schema, _at(schema, inner)) if schema else ""
             hint = f"; allowed: {allowed}" if allowed else ""
-            reason = mistake["msg"].removeprefix("Value error, ")
-            lines.append(f"{key}={mistake['input']}: {reason}{hint}")
+            lines.append(f"{key}={given}: {reason}{hint}")
     return list(dict.fromkeys(lines))
+
+
+def _given(value: Any) -> str | None:
+    """A value as it is written on a command line; None for a mapping or an object."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower().replace("none", "null")
+    return str(value) if isinstance(value, str | int | float | list) else None
 
 
 def has_key(kind: type[BaseModel], path: Sequence[str]) -> bool:

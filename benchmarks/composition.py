@@ -56,7 +56,7 @@ def compose(overrides: Sequence[str]) -> Plan:
     arms = config.pop("cells", None)
     if arms is None:
         return Plan((_cell(config),))
-    if not isinstance(arms, list) or not all(isinstance(arm, list) for arm in arms):
+    if not isinstance(arms, list) or not arms or not all(isinstance(arm, list) for arm in arms):
         raise SetupError("cells: must be a list of override lists, e.g. [[memory=linear], [...]]")
     cells: dict[Path, CellConfig] = {}
     notes: list[str] = []
@@ -77,7 +77,7 @@ def compose(overrides: Sequence[str]) -> Plan:
             raise SetupError(f"cells: two arms differ but share {cell.folder}: give them a label=")
         cells.setdefault(cell.folder, cell)
     if unused:
-        _cell(_composed([*user]))  # names the unknown key and what is allowed
+        _cell(config)  # names the unknown key and what is allowed
         raise SetupError(f"{', '.join(sorted(unused))}: no cell of this experiment has such a key")
     return Plan(tuple(cells.values()), tuple(notes))
 
@@ -123,8 +123,32 @@ def hydra_here() -> Iterator[None]:
         GlobalHydra.instance().hydra = outer
 
 
+def check_choices(overrides: Sequence[str]) -> None:
+    """Raise `SetupError` for a choice that is not one yaml of its group.
+
+    Hydra itself would merge a list of choices into a hybrid under the last one's name.
+    """
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if equals and not key:
+            raise _unreadable(override)
+        group, choice = key.lstrip("+"), value.strip("'\"")
+        if not equals or group not in _CHOOSABLE:
+            continue
+        if choice in _choices(group) or (group, choice) == ("experiment", "null"):
+            continue
+        sweep = " (several choices: a sweep, add -m)" if "," in value else ""
+        allowed = ", ".join(_choices(group))
+        raise SetupError(f"{group}={value}: no such choice; allowed: {allowed}{sweep}")
+
+
+def _choices(group: str) -> list[str]:
+    return sorted(path.stem for path in (CONFIGS / group).glob("*.yaml"))
+
+
 def _composed(overrides: Sequence[str]) -> dict[str, Any]:
     """Hydra's composition as plain data, interpolations resolved."""
+    check_choices(overrides)
     try:
         with hydra_here():
             config = hydra_compose("config", overrides=list(overrides))
@@ -143,8 +167,18 @@ def failure(error: Exception) -> SetupError:
             group, choice = found.groups()
             allowed = ", ".join(sorted(error.options))
             return SetupError(f"{group}={choice}: no such choice; allowed: {allowed}")
-    hint = " (an override is KEY=VALUE)" if isinstance(error, OverrideParseException) else ""
-    return SetupError(_first_line(error) + hint)
+    if isinstance(error, OverrideParseException):
+        return _unreadable(error.override.removeprefix("++"))
+    line = _first_line(error).replace("++", "")
+    sweep = " (several values: a sweep, add -m; a list: [a,b])" if "Ambiguous" in line else ""
+    return SetupError(line + sweep)
+
+
+def _unreadable(override: str) -> SetupError:
+    return SetupError(
+        f"{override}: cannot be read as KEY=VALUE; a value, or an item of a list, that holds other "
+        "than plain letters and digits needs quotes, and those the shell's: 'KEY=\"VALUE\"'"
+    )
 
 
 def _first_line(error: Exception) -> str:
@@ -175,13 +209,15 @@ def _cell(config: dict[str, Any]) -> CellConfig:
     try:
         cell = CellConfig(**{**top, **dict.fromkeys(GROUPS), **parts})
     except ValidationError as error:
-        lines += explain(error, CellConfig, ())
+        lines += explain(error, CellConfig, (), also=("cells", "experiment"))
     if lines:
         raise SetupError(lines)
     return cell
 
 
 def _group(group: str, config: Any) -> Any:
+    if config is None:
+        raise SetupError(f"{group}: must be chosen; allowed: {', '.join(_choices(group))}")
     if not isinstance(config, dict) or "_target_" not in config:
         raise SetupError(f"configs/{group}: the chosen yaml needs a _target_, a config class")
     try:

@@ -15,10 +15,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agents.serving.gpu import GpuWatch
 from benchmarks.records import RowBase
+from benchmarks.store import writing
 
 LEDGER = "ledger.json"
 _SAVE_SECONDS = 30.0
@@ -114,9 +115,12 @@ class Ledger(BaseModel):
 
 
 def read_ledger(folder: Path) -> Ledger | None:
-    """A cell's ledger, None if it has none."""
+    """A cell's ledger, None if it has none or a damaged one."""
     path = folder / LEDGER
-    return Ledger.model_validate_json(path.read_bytes()) if path.exists() else None
+    try:
+        return Ledger.model_validate_json(path.read_bytes()) if path.exists() else None
+    except ValidationError:
+        return None
 
 
 class SessionMeter:
@@ -128,7 +132,7 @@ class SessionMeter:
         self._gpus = gpus
         self._begin = time.monotonic()
         self._lock = threading.Lock()
-        self._ledger = read_ledger(folder) or Ledger()
+        self._ledger = self._kept()
         job = os.environ.get("SLURM_ARRAY_JOB_ID") or os.environ.get("SLURM_JOB_ID", "")
         task = os.environ.get("SLURM_ARRAY_TASK_ID")
         self._session = Session(
@@ -137,6 +141,13 @@ class SessionMeter:
             job=f"{job}_{task}" if task else job,
         )
         self._ledger.sessions.append(self._session)
+
+    def _kept(self) -> Ledger:
+        """The earlier sessions; a damaged file is put aside, for rows are worth more than it."""
+        kept = read_ledger(self._path.parent)
+        if kept is None and self._path.exists():
+            self._path.replace(self._path.with_name(f"{LEDGER}.damaged"))
+        return kept or Ledger()
 
     def item(self, row: RowBase) -> None:
         """Count a finished item's tokens."""
@@ -176,7 +187,8 @@ def measured(folder: Path, price_per_gpu_hour: float | None) -> Iterator[Session
 
         def keep_current() -> None:
             while not done.wait(_SAVE_SECONDS):
-                meter.save()
+                with contextlib.suppress(OSError):  # the disk is full: the rows will say so
+                    meter.save()
 
         saver = threading.Thread(target=keep_current, daemon=True, name="ledger")
         saver.start()
@@ -185,7 +197,8 @@ def measured(folder: Path, price_per_gpu_hour: float | None) -> Iterator[Session
         finally:
             done.set()
             saver.join()
-            meter.save(finished=True)
+            with writing(folder):
+                meter.save(finished=True)
 
 
 def _sum(values: list[float | None]) -> float | None:

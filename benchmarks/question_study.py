@@ -46,7 +46,7 @@ class QuestionDatasetConfig(BaseModel, ABC):
     name: str
     limit: int | None = Field(default=None, ge=1)
     level: Literal[1, 2, 3] | None = None
-    ids: list[str] | None = None
+    ids: list[str] | None = Field(default=None, min_length=1)
     path: Path | None = None
 
     def preflight(self) -> list[str]:
@@ -69,7 +69,8 @@ class QuestionDatasetConfig(BaseModel, ABC):
         if self.ids is not None:
             unknown = sorted(set(self.ids) - {task.id for task in kept})
             if unknown:
-                raise SetupError(f"dataset.ids: not in {self.name}: {', '.join(unknown)}")
+                where = self.name if self.level is None else f"level {self.level} of {self.name}"
+                raise SetupError(f"dataset.ids: not in {where}: {', '.join(unknown)}")
             kept = [task for task in kept if task.id in self.ids]
         if not kept:
             raise SetupError(f"dataset.level={self.level}: {self.name} has no such question")

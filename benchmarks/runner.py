@@ -12,7 +12,7 @@ from benchmarks.errors import SetupError
 from benchmarks.provenance import git_state, prompt_hash
 from benchmarks.records import CellKey, RowBase
 from benchmarks.settings import CellConfig
-from benchmarks.store import CellStore
+from benchmarks.store import CellStore, writing
 from benchmarks.study import CellContext, ItemResult, Study, WithEnd
 
 _GRACE_SECONDS = 0.2
@@ -60,7 +60,8 @@ def check_folders(cells: Sequence[CellConfig], studies: Sequence[Study]) -> None
     refused: list[str] = []
     for cell, study in zip(cells, studies, strict=True):
         try:
-            CellStore(cell.folder, study.row_type).check_owner(describe(cell, study))
+            with writing(cell.folder):
+                CellStore(cell.folder, study.row_type).check_owner(describe(cell, study))
         except SetupError as error:
             refused += error.lines
     if refused:

@@ -9,16 +9,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import to_jsonable_python
 
 from agents.models.base import ModelConfig
 from agents.react import AgentConfig
 from benchmarks.study import StudyConfig
 from wmt.memory import MemoryConfig
+
+_FOLDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 GROUPS = ("model", "memory", "dataset", "agent", "tools")
 
@@ -62,12 +72,27 @@ class CellConfig(BaseModel):
     agent: SkipValidation[AgentConfig]
     tools: SkipValidation[ToolsConfig]
     seed: int = Field(ge=0)
-    label: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    label: str = Field(pattern=_FOLDER_NAME)
     results_dir: Path
     concurrency: int = Field(ge=1)
     preflight: bool
     parallel_cells: int = Field(ge=0)
     price_per_gpu_hour: float | None = Field(ge=0)
+
+    @field_validator("results_dir", mode="before")
+    @classmethod
+    def _names_a_folder(cls, value: Any) -> Any:
+        if value == "":  # an unset shell variable; it would be the current folder
+            raise ValueError("must name a folder")
+        return value
+
+    @model_validator(mode="after")
+    def _names_make_folders(self) -> Self:
+        for group in ("model", "memory", "dataset"):
+            part = getattr(self, group)  # None where the group has mistakes of its own
+            if part is not None and not re.match(_FOLDER_NAME, part.name):
+                raise ValueError(f"{group}.name={part.name}: is a folder, matching {_FOLDER_NAME}")
+        return self
 
     @property
     def folder(self) -> Path:

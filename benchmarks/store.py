@@ -7,6 +7,7 @@ before. A row of status `error` stays until its retry replaces it: the old row t
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import gzip
 import hashlib
@@ -14,7 +15,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -22,6 +23,7 @@ import yaml
 from pydantic import ValidationError
 
 from benchmarks.errors import SetupError
+from benchmarks.provenance import prompt_hash
 from benchmarks.records import RowBase
 from benchmarks.study import ItemResult
 
@@ -46,20 +48,26 @@ class CellStore:
         """Lock the folder, check that it is this cell's, mend it and read its rows.
 
         `cell` holds `digest` and `config`, and what else is worth keeping beside the rows. Raises
-        `SetupError` where another process or another configuration owns the folder.
+        `SetupError` where another process or another configuration owns the folder, or where it
+        cannot be written.
         """
-        (self.folder / TRACES).mkdir(parents=True, exist_ok=True)
-        self._take_lock()
+        with writing(self.folder):
+            (self.folder / TRACES).mkdir(parents=True, exist_ok=True)
+            self._take_lock()
         try:
-            self.check_owner(cell)
-            for leftover in [*self.folder.glob(".*.tmp"), *(self.folder / TRACES).glob(".*.tmp")]:
-                leftover.unlink()
-            _atomic(self.folder / CELL, yaml.safe_dump(cell, sort_keys=False).encode())
-            self._cut_torn_line()
-            self.rows = self._read()
+            with writing(self.folder):
+                self._open(cell)
         except BaseException:
             self.close()
             raise
+
+    def _open(self, cell: dict[str, Any]) -> None:
+        self.check_owner(cell)
+        for leftover in [*self.folder.glob(".*.tmp"), *(self.folder / TRACES).glob(".*.tmp")]:
+            leftover.unlink()
+        _atomic(self.folder / CELL, yaml.safe_dump(cell, sort_keys=False).encode())
+        self._cut_torn_line()
+        self.rows = self._read(cell["digest"])
 
     def close(self) -> None:
         """Let other processes in."""
@@ -72,17 +80,17 @@ class CellStore:
         return [i for i in ids if i not in self.rows or self.rows[i].status == "error"]
 
     def write(self, result: ItemResult) -> None:
-        """Keep a finished item: the trace first, then its row."""
+        """Keep a finished item: the trace first, then its row. A full disk is a `SetupError`."""
         row = result.row
-        name = trace_name(row.task_id)
-        self._write_trace(self.folder / TRACES / name, result.trace)
         old = self.rows.get(row.task_id)
-        if old is None:
-            self._append(_line(row))
-        elif old.status == "error":
-            self._replace(old, row)
-        else:
+        if old is not None and old.status != "error":
             raise RuntimeError(f"{row.task_id} has a row already")
+        with writing(self.folder):
+            self._write_trace(self.folder / TRACES / trace_name(row.task_id), result.trace)
+            if old is None:
+                self._append(_line(row))
+            else:
+                self._replace(old, row)
         self.rows[row.task_id] = row
 
     def _take_lock(self) -> None:
@@ -106,8 +114,7 @@ class CellStore:
             if (self.folder / ROWS).exists():
                 raise SetupError(f"{self.folder}: has {ROWS} but no {CELL}; choose another label=")
             return
-        before = yaml.safe_load(path.read_text(encoding="utf-8"))
-        differing = differences(before["config"], cell["config"])
+        differing = differences(read_cell(self.folder)["config"], cell["config"])
         if not differing:
             return
         raise SetupError(
@@ -127,12 +134,22 @@ class CellStore:
                 os.fsync(file.fileno())
             self._say(f"{path}: cut a torn last line of {len(data) - whole} bytes")
 
-    def _read(self) -> dict[str, RowBase]:
+    def _read(self, digest: str) -> dict[str, RowBase]:
         rows: dict[str, RowBase] = {}
+        path = self.folder / ROWS
         for row in read_rows(self.folder, self._row_type):
             if row.task_id in rows:
-                raise SetupError(f"{self.folder / ROWS}: {row.task_id} has two rows")
+                raise SetupError(f"{path}: {row.task_id} has two rows; choose another label=")
+            if row.cell.config_digest != digest:
+                other = f"{row.task_id} was made under another configuration"
+                raise SetupError(f"{path}: {other}; choose another label=")
             rows[row.task_id] = row
+        others = sum(row.cell.prompt_hash != prompt_hash() for row in rows.values())
+        if others:
+            self._say(
+                f"{path}: {others} row(s) were made with other prompts than this checkout's; "
+                "tables will mark the cell as mixed (label= starts a fresh one)"
+            )
         return rows
 
     def _write_trace(self, path: Path, lines: Iterable[dict[str, Any]]) -> None:
@@ -159,6 +176,29 @@ class CellStore:
             _atomic(errors, b"".join([*kept, _line(old)]))
         others = [row for row in self.rows.values() if row.task_id != new.task_id]
         _atomic(self.folder / ROWS, b"".join(_line(row) for row in [*others, new]))
+
+
+@contextlib.contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """What the system refuses (a full disk, no permission) as one line: `SetupError`."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        again = "the same command goes on from here once there is room and permission"
+        raise SetupError(f"{folder}: cannot be written: {reason}; {again}") from error
+
+
+def read_cell(folder: Path) -> dict[str, Any]:
+    """The content of `cell.yaml`; raises `SetupError` if it is damaged."""
+    path = folder / CELL
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        content = None
+    if not isinstance(content, dict) or not isinstance(content.get("config"), dict):
+        raise SetupError(f"{path}: damaged; remove this folder, or choose another label=")
+    return content
 
 
 def _line(row: RowBase) -> bytes:

@@ -14,7 +14,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from benchmarks.composition import CONFIGS, compose, failure, hydra_here, rewritten
+from benchmarks.composition import (
+    CONFIGS,
+    check_choices,
+    compose,
+    failure,
+    hydra_here,
+    rewritten,
+)
 from benchmarks.errors import SetupError
 
 _MULTIRUN = ("-m", "--multirun")
@@ -69,6 +76,7 @@ def combinations(overrides: Sequence[str]) -> list[list[str]]:
     try:
         parsed = OverridesParser.create().parse_overrides(list(overrides))
         fixed = [str(o.input_line) for o in parsed if not o.is_sweep_override()]
+        check_choices(fixed)
         with hydra_here():
             config = hydra_compose("config", overrides=fixed, return_hydra_config=True)
         params = OmegaConf.to_container(

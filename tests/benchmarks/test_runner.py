@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
+from benchmarks.compute import LEDGER, read_ledger
 from benchmarks.errors import SetupError
 from benchmarks.records import Row, RowBase
 from benchmarks.runner import load_studies, run_cell
@@ -158,6 +160,33 @@ async def test_a_signal_stops_cleanly_with_its_exit_code(
     resumed = Silent()
     await run(fake_cell(tmp_path), resumed)
     assert resumed.items == ["item/3"]
+
+
+async def test_a_damaged_ledger_is_put_aside_and_costs_no_rows(tmp_path: Path) -> None:
+    cell = fake_cell(tmp_path, dataset=FakeDataset(limit=2))
+    await run(cell)
+    (cell.folder / LEDGER).write_text("{")
+    assert read_ledger(cell.folder) is None
+    assert len(await run(fake_cell(tmp_path))) == 5
+    assert (cell.folder / f"{LEDGER}.damaged").read_text() == "{"
+    ledger = read_ledger(cell.folder)
+    assert ledger is not None and [session.items for session in ledger.sessions] == [3]
+
+
+async def test_a_full_disk_is_one_line_and_is_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    cell = fake_cell(tmp_path)
+    with monkeypatch.context() as patch, pytest.raises(SetupError) as caught:
+        patch.setattr("benchmarks.store.CellStore._append", full)
+        patch.setattr("benchmarks.compute.SessionMeter.save", full)
+        await run(cell)
+    (line,) = caught.value.lines
+    assert line.startswith(f"{cell.folder}: cannot be written: No space left on device; ")
+    assert len(await run(cell)) == 5
 
 
 async def test_consecutive_cells_of_one_model_share_a_server(tmp_path: Path) -> None:

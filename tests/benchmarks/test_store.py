@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from agents.models.base import OpenModel, ServerInfo
 from benchmarks.errors import SetupError
+from benchmarks.provenance import prompt_hash
 from benchmarks.records import Row
 from benchmarks.runner import describe, key
 from benchmarks.store import (
@@ -98,7 +99,7 @@ def test_a_full_disk_leaves_no_half_row(
 
     store._write_trace = lambda *_: None  # type: ignore[method-assign]
     monkeypatch.setattr("benchmarks.store.os.fsync", full)
-    with pytest.raises(OSError, match="no space"):
+    with pytest.raises(SetupError, match=r"cannot be written: no space"):
         store.write(line)
     monkeypatch.undo()
     assert (tmp_path / ROWS).read_bytes() == before
@@ -186,3 +187,46 @@ def test_cells_are_found_below_a_path(tmp_path: Path) -> None:
     assert find_cells(tmp_path) == [tmp_path / "a", tmp_path / "x/y"]
     assert (tmp_path / "a" / CELL).read_text().startswith("digest: ")
     assert read_rows(tmp_path / "a", Row) == []
+
+
+@pytest.mark.parametrize("content", ["", "[1]", "digest: x", ": [\n\x00", "config: 3"])
+def test_a_damaged_cell_file_is_one_line(tmp_path: Path, content: str) -> None:
+    opened(tmp_path).close()
+    (tmp_path / CELL).write_text(content)
+    with pytest.raises(SetupError, match=r"cell\.yaml: damaged; .*label="):
+        opened(tmp_path)
+
+
+def test_rows_of_another_configuration_are_refused(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.write(result(tmp_path, "a"))
+    store.close()
+    data = (tmp_path / ROWS).read_bytes()
+    digest = fake_cell(tmp_path).digest.encode()
+    (tmp_path / ROWS).write_bytes(data.replace(digest, b"0" * 16))
+    with pytest.raises(SetupError, match=r"rows\.jsonl: a was made under another configuration"):
+        opened(tmp_path)
+
+
+def test_rows_of_other_prompts_are_said_aloud(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.write(result(tmp_path, "a"))
+    store.close()
+    data = (tmp_path / ROWS).read_bytes()
+    (tmp_path / ROWS).write_bytes(data.replace(prompt_hash().encode(), b"0" * 16))
+    said: list[str] = []
+    opened(tmp_path, said).close()
+    assert len(said) == 1 and "1 row(s) were made with other prompts" in said[0]
+
+
+@pytest.mark.parametrize("file", ["/dev/null/results", "/proc/results"])
+def test_a_folder_that_cannot_be_made_is_one_line(file: str) -> None:
+    with pytest.raises(SetupError, match=f"^{file}: cannot be written: .*"):
+        opened(Path(file))
+
+
+def test_rows_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
+    opened(tmp_path).close()
+    (tmp_path / ROWS).mkdir()
+    with pytest.raises(SetupError, match="cannot be written: Is a directory"):
+        opened(tmp_path)
