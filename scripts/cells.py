@@ -157,7 +157,10 @@ def _rates(results: Sequence[Path]) -> dict[tuple[str, ...], _Measured]:
             totals = None if ledger is None else ledger.totals
             if totals is None or totals.gpu_seconds is None or not totals.items:
                 continue
-            _, dataset, model, memory, _ = path.parent.parts[-5:]
+            parts = path.parent.relative_to(root).parts
+            if len(parts) != 5:  # LABEL/DATASET/MODEL/MEMORY/seedN
+                continue
+            _, dataset, model, memory, _ = parts
             for key in ((str(path.parent),), (dataset, model, memory), ("", model)):
                 rate = rates.setdefault(key, _Measured())
                 rate.gpu_seconds += totals.gpu_seconds

@@ -46,6 +46,8 @@ def build(cells: Sequence[tuple[CellState, Totals | None]], now: float) -> Table
         name = "/".join(cell.folder.parts[-5:])
         cut = cell.items is not None and cell.full_size is not None and cell.items < cell.full_size
         state = f"{cell.state} {cell.done}/{cell.items}" + (f" of {cell.full_size}" if cut else "")
+        if cell.damaged:
+            state = str(cell)
         table.add_row(
             f"{name} (simulated)" if cell.simulated and "simulated" not in name else name,
             state,

@@ -193,6 +193,51 @@ def test_status_of_an_empty_folder_is_one_line(
     assert "no cells here" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("cell.yaml", ": [", "cell.yaml"),
+        ("cell.yaml", "a: 1\n", "cell.yaml"),
+        ("cell.yaml", "config: {}\nitems: many\nfull_size: 3\n", "cell.yaml"),
+        ("cell.yaml", "", "cell.yaml"),
+        ("rows.jsonl", '!\n{"task_id": "x"', "rows.jsonl:1"),
+        ("rows.jsonl", "[]\n", "rows.jsonl:1"),
+        ("rows.jsonl", '{"a": 1}\n', "rows.jsonl:1"),
+    ],
+)
+def test_what_cannot_be_read_is_said_and_stays_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, content: str, said: str
+) -> None:
+    base = tmp_path / "main" / "archive" / "simulated"
+    cell_on_disk(base / "none" / "seed0", 1, ["answered"])
+    cell_on_disk(base / "wmt" / "seed0", 1, ["answered"])
+    (base / "none" / "seed0" / file).write_text(content)
+    assert str(read_state(base / "none" / "seed0")) == f"damaged: {said}"
+    assert status.main([str(tmp_path), "--once"]) == 0
+    shown = capsys.readouterr().out
+    assert f"damaged: {said}" in shown and "1 done" in shown
+    memories = "memory=none,wmt"
+    grid = [str(PAPER), "model=simulated", "dataset=archive", memories, f"results_dir={tmp_path}"]
+    assert main(grid) == 0
+    assert f"damaged: {said}" in capsys.readouterr().out
+    assert main([*grid, "dataset.limit=1", "--missing"]) == 0
+    assert capsys.readouterr().out.startswith("0")
+    assert main([*grid, "--estimate"]) == 0
+
+
+def test_an_estimate_passes_over_a_ledger_that_is_no_cell_s(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = Session(started_at=0, host="h", gpus=1, gpu_seconds=7200, items=2, finished=True)
+    ledger = Ledger(sessions=[session])
+    ledger.totals = ledger.add_up(None)
+    (tmp_path / "ledger.json").write_text(ledger.model_dump_json())
+    monkeypatch.chdir(tmp_path)
+    grid = [str(PAPER), "model=simulated", "dataset=archive", "memory=none", "results_dir=."]
+    assert main([*grid, "--estimate"]) == 0
+    assert "0.00" in capsys.readouterr().out
+
+
 def test_a_state_survives_a_cell_that_was_asked_for_less_later() -> None:
     assert CellState(Path("c"), items=2, full_size=60, done=5).state == "done"
     assert CellState(Path("c"), items=2, full_size=60, done=5).left == 0
