@@ -16,7 +16,8 @@ B is null, folds use the extractive summary. After each step one JSON line is pr
     {"nodes": {id: {"kind", "parent", "lifecycle", "u", "m", "in_pool"}},
      "branches": {task id: {"U", "F", "O"}}, "refused": [operations]}
 
-A line that cannot be read ends it with exit code 2.
+`refused` holds the task operation if it was not allowed; an id that may not be superseded is
+ignored, as is one that may not be selected. A line that cannot be read ends it with exit code 2.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class StepLine(_Strict):
     select: list[int] | None = None
     task_op: dict[str, Any] | None = None
     action: ActionLine | None = None
-    supersede: list[int] = []
+    supersede: list[int] | None = None
 
 
 class ScriptedSelector:
@@ -137,17 +138,12 @@ class Drive:
             outcome = Outcome(line.action.outcome)
             action = Action("script", {}, line.action.content, outcome)
         step = Step(operation=_operation(line.task_op), action=action)
-        recorded = await self.memory.record(step, supersede=line.supersede)
+        supersede = line.supersede or []
+        recorded = await self.memory.record(step, supersede=supersede)
         done = [e.node for e in self.memory.events[before:] if e.kind == "superseded"]
-        refused: list[dict[str, Any]] = []
-        for each in line.supersede:
-            if each in done:
-                done.remove(each)
-            else:
-                refused.append({"supersede": each})
-        if line.task_op is not None and len(recorded.refused) > len(refused):
-            refused.insert(0, line.task_op)
-        return {**self.state(), "refused": refused}
+        not_superseded = len(supersede) - len(done)
+        operation_refused = len(recorded.refused) > not_superseded
+        return {**self.state(), "refused": [line.task_op] if operation_refused else []}
 
     def state(self) -> dict[str, Any]:
         """Nodes and branches as they are now."""

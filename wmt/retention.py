@@ -72,8 +72,9 @@ class InitialScores(BaseModel):
 
 
 def event_score(outcome: Outcome, params: RetentionParams) -> float:
-    """Eq. 2: the score that a recorded or revised outcome assigns, whatever it was before."""
-    return params.u_success if outcome == Outcome.SUCCESS else params.u_failure
+    """Eq. 2: the score that a recorded or revised outcome assigns, whatever it was before. Raises
+    ValueError for anything but an outcome."""
+    return params.u_success if Outcome(outcome) is Outcome.SUCCESS else params.u_failure
 
 
 def decayed_score(score: float, misses: int, is_global: bool, params: RetentionParams) -> float:

@@ -172,8 +172,6 @@ class Naive:
             known = 0 < i < len(self.nodes) and self.name not in FLAT
             if known and i not in self.path() and self.nodes[i].lifecycle != "obsolete":
                 self.nodes[i].lifecycle = "obsolete"
-            else:
-                refused.append({"supersede": i})
         self.evaluate()
         return {"refused": refused}
 

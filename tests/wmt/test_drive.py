@@ -69,13 +69,18 @@ def test_an_id_under_a3_stands_for_its_branch() -> None:
     assert missed == {"1", "3", "4", "5"}
 
 
-def test_superseding_what_may_not_be_is_refused() -> None:
-    script = [*SCRIPT, {"supersede": [0, 77, 3, 3]}]
-    assert play("wmt", script)[-1]["refused"] == [
-        {"supersede": 0},
-        {"supersede": 77},
-        {"supersede": 3},
-    ]
+def test_superseding_what_may_not_be_is_ignored() -> None:
+    """`refused` tells of task operations; what may not be superseded changes nothing."""
+    before, after = (play("wmt", [*SCRIPT, {"supersede": ids}])[-1] for ids in ([3], [0, 77, 3, 3]))
+    assert before == after and after["refused"] == []
+    assert after["nodes"]["3"]["lifecycle"] == "obsolete"
+    refused = {"task_op": {"complete": True}, "supersede": [0, 77]}
+    assert play("wmt", [*SCRIPT, refused])[-1]["refused"] == [{"complete": True}]
+
+
+def test_what_a_step_leaves_out_may_be_null() -> None:
+    null = {"select": None, "task_op": None, "action": None, "supersede": None}
+    assert play("wmt", [*SCRIPT, null]) == play("wmt", [*SCRIPT, {}])
 
 
 @pytest.mark.parametrize(

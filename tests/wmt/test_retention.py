@@ -56,6 +56,8 @@ def test_defaults_are_those_of_the_paper_and_the_documented_choices() -> None:
 def test_event_scores_are_absolute() -> None:
     assert event_score(Outcome.SUCCESS, DEFAULTS) == 0.75
     assert event_score(Outcome.FAILURE, DEFAULTS) == 0.30
+    with pytest.raises(ValueError, match="maybe"):
+        event_score("maybe", DEFAULTS)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("row", NUMBERS["decay_trajectories"])
