@@ -6,11 +6,13 @@ Served models are bound by their server, which `concurrency` keeps busy; their c
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -64,6 +66,21 @@ async def run_side_by_side(
     return [_rows(cell, study) for cell, study in zip(cells, studies, strict=True)]
 
 
+@contextlib.contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Processes started in here never see Ctrl-C, which a terminal sends to all of a run's.
+
+    Only the parent acts on it and tells them by SIGTERM, so a worker that is still importing ends
+    without a traceback.
+    """
+    resource_tracker.ensure_running()  # when it starts by itself it lets Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Worker:
     """A cell in its process, and the end of the pipe on which it reports."""
 
@@ -73,7 +90,8 @@ class _Worker:
         self._title = cell.title
         self._failed: list[str] = []
         self.process = context.Process(target=_child, args=(cell, sender))
-        self.process.start()
+        with _without_ctrl_c():
+            self.process.start()
         sender.close()  # the child has it now; its death is the end of the pipe here
 
     def relay(self, display: Display) -> bool:

@@ -15,6 +15,7 @@ import json
 import os
 import re
 import socket
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -262,9 +263,16 @@ def read_rows(folder: Path, row_type: type[RowT]) -> list[RowT]:
 
 
 def read_trace(folder: Path, task_id: str) -> list[dict[str, Any]]:
-    """The lines of one item's trace; raises FileNotFoundError."""
-    with gzip.open(folder / TRACES / trace_name(task_id), "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+    """The lines of one item's trace; raises FileNotFoundError, `SetupError` if it is damaged."""
+    path = folder / TRACES / trace_name(task_id)
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            lines: list[dict[str, Any]] = [json.loads(line) for line in file]
+    except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
+        raise SetupError(f"{path}: damaged: {error}") from None
+    if not lines:
+        raise SetupError(f"{path}: damaged: empty")
+    return lines
 
 
 def find_cells(results: Path) -> list[Path]:

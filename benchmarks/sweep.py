@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import hydra
 from hydra import compose as hydra_compose
@@ -38,14 +39,24 @@ def hydra_arguments(arguments: Sequence[str]) -> bool:
     return any(argument.startswith("-") for argument in arguments)
 
 
+def apart(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Flags with their values (`--cfg job`), and overrides; Hydra wants the flags first."""
+    flags: list[str] = []
+    overrides: list[str] = []
+    for before, item in pairwise(["", *arguments]):
+        value = before.startswith("-") and before not in _MULTIRUN and "=" not in item
+        (flags if value or item.startswith("-") else overrides).append(item)
+    return flags, overrides
+
+
 def by_hydra(arguments: Sequence[str], job: Callable[[list[str]], int]) -> int:
     """Let Hydra run `job` once per combination, in this process or by its launcher.
 
     Every combination is validated before the first is launched, so that a mistake is one line here
     and not a failed job elsewhere. Raises `SetupError`.
     """
-    overrides = [rewritten(item) for item in arguments if not item.startswith("-")]
-    flags = [item for item in arguments if item.startswith("-")]
+    flags, given = apart(arguments)
+    overrides = [rewritten(item) for item in given]
     if any(flag in _MULTIRUN for flag in flags):
         for combination in combinations(overrides):
             compose(combination)

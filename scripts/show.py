@@ -15,13 +15,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from benchmarks.store import CELL, find_cells, read_trace, trace_name
+from benchmarks.errors import SetupError
+from benchmarks.store import find_cells, read_cell, read_trace, trace_name
 from wmt.events import Event
 from wmt.nodes import MemoryNode
 from wmt.retention import RetentionParams
@@ -32,7 +32,7 @@ _QUIET = ("created", "started", "missed", "selected", "activated")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Find the run and print it; exit code 2 if there is none, or more than one."""
+    """Find the run and print it; exit code 2 for none, several, or a damaged one."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -46,13 +46,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cell
         for cell in find_cells(options.results)
         if (cell / "traces" / trace_name(options.task_id)).exists()
-        and options.memory in (None, cell.parts[-2])
-        and options.model in (None, cell.parts[-3])
+        and options.memory in (None, cell.resolve().parts[-2])
+        and options.model in (None, cell.resolve().parts[-3])
     ]
     if len(found) != 1:
         print(_not_one(options.results, options.task_id, found), file=sys.stderr)
         return 2
-    show(found[0], options.task_id, Console(), full=options.full)
+    try:
+        show(found[0], options.task_id, Console(), full=options.full)
+    except SetupError as error:
+        print(error, file=sys.stderr)
+        return 2
     return 0
 
 
@@ -65,7 +69,7 @@ def _not_one(results: Path, task_id: str, found: Sequence[Path]) -> str:
 
 def show(cell: Path, task_id: str, console: Console, full: bool = False) -> None:
     """Print one run."""
-    config = yaml.safe_load((cell / CELL).read_text(encoding="utf-8"))["config"]
+    config = read_cell(cell)["config"]
     replay = Replay(config.get("memory", {}))
     for line in read_trace(cell, task_id):
         kind = line["type"]

@@ -59,6 +59,27 @@ def test_show_asks_which_of_several_runs(
     assert show([str(tmp_path), item, "--memory", "none"]) == 0
 
 
+def test_show_finds_a_cell_from_within_it_and_names_what_is_damaged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run.main([*SMALL, "dataset.limit=1", f"results_dir={tmp_path}"]) == 0
+    (cell,) = find_cells(tmp_path)
+    (row,) = read_rows(cell, Row)
+    monkeypatch.chdir(cell)
+    assert show([".", row.task_id, "--memory", "wmt", "--model", "simulated"]) == 0
+    trace = cell / "traces" / f"{row.task_id}.jsonl.gz"
+    whole = trace.read_bytes()
+    capsys.readouterr()
+    for damaged in (whole[:300], b"garbage", b"", whole[:40] + b"x" * 20 + whole[60:]):
+        trace.write_bytes(damaged)
+        assert show([".", row.task_id]) == 2
+        assert "damaged" in capsys.readouterr().err
+    trace.write_bytes(whole)
+    (cell / "cell.yaml").write_text("")
+    assert show([".", row.task_id]) == 2
+    assert "cell.yaml: damaged" in capsys.readouterr().err
+
+
 def test_a_trace_holds_every_call_and_event_of_its_row(tmp_path: Path) -> None:
     assert run.main([*SMALL, "memory=wmt", f"results_dir={tmp_path}"]) == 0
     (cell,) = find_cells(tmp_path)
@@ -142,6 +163,47 @@ def test_a_sweep_runs_every_combination_and_leaves_no_other_folders(tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert len(find_cells(tmp_path / "r")) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+def test_flags_of_hydra_keep_their_values_wherever_they_stand(tmp_path: Path) -> None:
+    for arguments in (["seed=3", "--cfg", "job"], ["--cfg", "job", "seed=3"]):
+        done = subprocess.run(
+            command(tmp_path / "r", *arguments), capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == 0, done.stderr
+        assert "\nseed: 3\n" in done.stdout
+    assert not (tmp_path / "r").exists()
+
+
+def test_ctrl_c_in_a_terminal_ends_all_cells_quietly(tmp_path: Path) -> None:
+    cells = "cells=[['memory=linear'],['memory=none']]"
+    for seed in (1, 2):
+        many = ["dataset.documents=400", "dataset.questions=60", f"seed={seed}", cells]
+        child = subprocess.Popen(
+            command(tmp_path, *many, "parallel_cells=1" if seed == 2 else "parallel_cells=2"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        # as soon as the workers are there, so that it meets them while they import
+        while child.poll() is None and not _busy(child.pid, tmp_path, seed):
+            time.sleep(0.005)
+        os.killpg(child.pid, signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        assert child.returncode == 130, err
+        assert "stopped by SIGINT" in out and err == ""
+
+
+def _busy(pid: int, results: Path, seed: int) -> bool:
+    if seed == 2:
+        return any(results.rglob(f"seed{seed}/rows.jsonl"))
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return any(
+        "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()
+        and "pydantic_core" in Path(f"/proc/{child}/maps").read_text()
+        for child in children
+    )
 
 
 def test_killed_from_outside_a_real_cell_is_finished_by_the_same_command(tmp_path: Path) -> None:
