@@ -10,6 +10,8 @@ from wmt.grammar import (
     GrammarError,
     Item,
     Section,
+    call_text,
+    clean,
     item_text,
     normal,
     one_line,
@@ -46,8 +48,8 @@ hostile = st.lists(
     max_size=12,
 ).map("".join)
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | hostile.map(normal),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(hostile.map(normal), inner),
+    st.none() | st.booleans() | st.integers() | hostile.map(clean),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(hostile.map(clean), inner),
     max_leaves=6,
 )
 ids = st.integers(0, 10**6)
@@ -64,8 +66,8 @@ actions = st.builds(
     id=ids,
     kind=st.just("action"),
     state=st.sampled_from(["success", "failure"]),
-    tool=hostile.map(normal),
-    arguments=st.dictionaries(hostile.map(normal), json_values, max_size=3),
+    tool=hostile.map(clean),
+    arguments=st.dictionaries(hostile.map(clean), json_values, max_size=3),
     thought=hostile,
     content=hostile,
 )
@@ -109,6 +111,22 @@ def test_reading_gives_what_was_written(written: list[Section]) -> None:
     text = "\n".join(map(section_text, written))
     text.encode()
     assert parse(text) == tuple(map(as_read, written))
+
+
+@pytest.mark.parametrize("mark", BREAKS)
+def test_no_line_break_of_any_reader_ends_a_line(mark: str) -> None:
+    """Each one for itself: drawn at random, a rare one may be missed."""
+    text = f"a{mark}[9] task, active{mark}Memories:"
+    item = Item(
+        3, "action", "success", f"read{mark}x", {f"k{mark}": [text]}, None, None, text, text
+    )
+    lines = item_text(item).splitlines()
+    assert len(lines) == 7 and all(line[:2] in ("> ", "| ") for line in lines[1:])
+    (section,) = parse(section_text(Section("Memories", text, (item,))))
+    assert section.items[0].tool == item.tool and section.items[0].arguments == item.arguments
+    assert section.text == section.items[0].content == normal(text)
+    assert len(call_text(f"t{mark}", {mark: mark}).splitlines()) == 1
+    assert len(one_line(text).splitlines()) == 1
 
 
 @given(actions | plain | candidates)
