@@ -60,7 +60,7 @@ class GaiaConfig(QuestionDatasetConfig):
         if self.path is None:
             return missing(self.revision, self.split)
         try:
-            self._named(read(self.path, self.split))
+            self._named(read(self.path, self.split, self.text_only))
         except SetupError as error:
             return list(error.lines)
         return []
@@ -68,14 +68,16 @@ class GaiaConfig(QuestionDatasetConfig):
     def prefetch(self) -> str:
         """Download the data into the cache; one line that says where it is."""
         folder = download(self.revision, self.split)
-        return f"{len(self._asked(read(folder, self.split)))} questions in {folder}"
+        return f"{len(self._asked(read(folder, self.split, self.text_only)))} questions in {folder}"
 
     def load(self, tools: ToolsConfig) -> Gaia:
         """The uncut set, counts checked; raises `SetupError`."""
         folder = self.path or download(self.revision, self.split)
-        questions = read(folder, self.split)
+        questions = read(folder, self.split, self.text_only)
         revision = f"local-{content_hash(folder, self.split)}" if self.path else self.revision
-        return Gaia(self._named(questions), revision, self._asked(questions), tools)
+        asked = self._asked(questions)
+        whole = len(asked) == len(questions)
+        return Gaia(self._named(questions), revision, asked, tools, whole)
 
     def _named(self, questions: Sequence[Question]) -> str:
         """The set's name. Somebody's own questions in GAIA's layout are welcome, but neither a row
@@ -109,8 +111,14 @@ class Gaia:
     answer_instructions = ANSWER_INSTRUCTIONS
 
     def __init__(
-        self, name: str, revision: str, questions: Sequence[Question], tools: ToolsConfig
+        self,
+        name: str,
+        revision: str,
+        questions: Sequence[Question],
+        tools: ToolsConfig,
+        whole: bool = True,
     ) -> None:
+        """`whole`: whether these are all questions of the split, as the leaderboard wants them."""
         self.name = name
         self.revision = revision
         self._tasks = [
@@ -124,6 +132,7 @@ class Gaia:
         ]
         self._truths = {question.id: question.truth for question in questions}
         self._tools = tools
+        self._whole = whole
 
     def tasks(self) -> Sequence[Task]:
         """All questions, in the table's order."""
@@ -147,7 +156,7 @@ class Gaia:
         if any(truth != "?" for truth in self._truths.values()):
             return
         answers = {row.task_id: row.answer or "" for row in rows}
-        whole = answers.keys() >= self._truths.keys()
+        whole = self._whole and answers.keys() >= self._truths.keys()
         lines = [
             json.dumps({"task_id": task.id, "model_answer": answers[task.id]}, ensure_ascii=False)
             for task in self._tasks

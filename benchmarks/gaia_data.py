@@ -114,8 +114,11 @@ def content_hash(folder: Path, split: Split) -> str:
     return hashlib.sha256(_metadata(folder, split).read_bytes()).hexdigest()[:16]
 
 
-def read(folder: Path, split: Split) -> list[Question]:
-    """The questions of a split in their own order; raises `SetupError`."""
+def read(folder: Path, split: Split, text_only: bool = False) -> list[Question]:
+    """The questions of a split in their own order; raises `SetupError`.
+
+    With `text_only` the attachments need not be there: nobody will open them.
+    """
     table = _metadata(folder, split)
     if not table.is_file():
         raise SetupError(
@@ -125,10 +128,10 @@ def read(folder: Path, split: Split) -> list[Question]:
     rows = _rows(table)
     questions = [_question(folder, table, row) for row in rows]
     lost = [question.file for question in questions if question.file and not question.file.exists()]
-    if lost:
+    if lost and not text_only:
         raise SetupError(
-            f"dataset: {len(lost)} attachment(s) are missing, the first is {lost[0]}; "
-            "download the repository again (python -m scripts.prefetch)"
+            f"dataset: {len(lost)} attachment(s) are missing, the first is {lost[0]}; download the "
+            "repository again (python -m scripts.prefetch), or complete the folder of dataset.path"
         )
     if len({question.id for question in questions}) < len(questions):
         raise SetupError(f"dataset: {table} has the same task_id twice")
@@ -146,18 +149,31 @@ def _rows(table: Path) -> Sequence[dict[str, Any]]:
     try:
         # The converted copy that the library makes is thrown away: it must not outlive the cache.
         with tempfile.TemporaryDirectory() as scratch:
-            data = Dataset.from_parquet(str(table), cache_dir=scratch, keep_in_memory=True)
-            rows: list[dict[str, Any]] = data.to_list()
+            rows: list[dict[str, Any]] = []
+            if _length(table):  # the library trips over a table without rows
+                data = Dataset.from_parquet(str(table), cache_dir=scratch, keep_in_memory=True)
+                rows = data.to_list()
     except Exception as error:  # pyarrow and datasets raise what they like
         reason = _first_line(error.__cause__ or error)
         raise SetupError(f"dataset: {table} cannot be read: {reason}") from None
+    if not rows:
+        raise SetupError(f"dataset: {table} holds no questions; download the repository again")
     lacking = [name for name in _COLUMNS if name not in rows[0]]
     if lacking:
         raise SetupError(f"dataset: {table} has no column {lacking[0]!r}; it is not GAIA's layout")
     return rows
 
 
+def _length(table: Path) -> int:
+    import pyarrow.parquet
+
+    return int(pyarrow.parquet.read_metadata(table).num_rows)
+
+
 def _question(folder: Path, table: Path, row: dict[str, Any]) -> Question:
+    for column in ("task_id", "Question", "Final answer"):
+        if row[column] is None or not str(row[column]).strip():
+            raise SetupError(f"dataset: {table}: question {row['task_id']!r} has no {column!r}")
     id = str(row["task_id"])
     try:
         level = int(row["Level"])
@@ -171,7 +187,9 @@ def _question(folder: Path, table: Path, row: dict[str, Any]) -> Question:
 
 def _attachment(folder: Path, table: Path, id: str, row: dict[str, Any]) -> Path:
     """The attached file, which has to lie in the folder (or, by a link, in the hub's cache)."""
-    relative = PurePosixPath(str(row["file_path"] or f"{table.parent.name}/{row['file_name']}"))
+    relative = PurePosixPath(
+        str(row["file_path"] or f"2023/{table.parent.name}/{row['file_name']}")
+    )
     path = folder / relative
     home = folder.resolve()
     # In the cache a snapshot's files are links to ../../blobs.

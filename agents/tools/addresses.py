@@ -8,6 +8,7 @@ requests and pass through the same transport.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import os
 import socket
@@ -18,10 +19,15 @@ from dataclasses import dataclass
 import httpx
 
 from agents.tools.base import ToolError
+from agents.tools.cassette import LastingError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 
+_REFUSED = tuple(
+    ipaddress.ip_network(net) for net in ("168.63.129.16/32", "192.88.99.0/24", "fec0::/10")
+)
+"""Public by the book only: Azure's platform service, the 6to4 relays, old site-local addresses."""
 _TUNNELS = tuple(ipaddress.IPv6Network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48"))
 """IPv6 ranges that carry any IPv4 address inside; the others are known to `ipaddress`."""
 
@@ -48,6 +54,8 @@ class AddressPolicy:
                 return self.refuses(str(inner))
             if address.teredo is not None or any(address in net for net in _TUNNELS):
                 return True
+        if any(address in net for net in _REFUSED):
+            return True
         return not address.is_global or address.is_multicast or address.is_reserved
 
 
@@ -88,19 +96,27 @@ class PinnedTransport(httpx.AsyncBaseTransport):
         """Send one request; raises `ToolError` if its address is refused."""
         url = request.url
         if url.scheme not in ("http", "https") or not url.host:
-            raise ToolError(f"Only http and https pages can be read, not {str(url)[:200]}.")
+            raise LastingError(f"Only http and https pages can be read, not {str(url)[:200]}.")
         try:
             addresses = await self._resolver(url.host, url.port or 0)
         except OSError:
             raise ToolError(f"There is no server named {url.host}.") from None
         for address in addresses:
             if self._policy.refuses(address):
-                raise ToolError(f"{url.host} is not a public address and is not read.")
-        request.url = url.copy_with(host=addresses[0])
+                raise LastingError(f"{url.host} is not a public address and is not read.")
         request.extensions = {**request.extensions, "sni_hostname": url.host}
-        response = await self._inner.handle_async_request(request)
-        request.url = url  # redirects are relative to the name
-        return response
+        *others, last = dict.fromkeys(addresses)
+        try:
+            for address in others:
+                with contextlib.suppress(httpx.ConnectError):  # a dead one; the next may live
+                    return await self._connect(request, url, address)
+            return await self._connect(request, url, last)
+        finally:
+            request.url = url  # redirects are relative to the name
+
+    async def _connect(self, request: httpx.Request, url: httpx.URL, to: str) -> httpx.Response:
+        request.url = url.copy_with(host=to)
+        return await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 
 from agents.tools.base import ToolError
 
@@ -20,15 +19,15 @@ def is_archive(name: str) -> bool:
 
 
 def is_zip(data: bytes) -> bool:
-    """Whether `data` starts as a zip does, as Office files do too."""
-    return data.startswith(b"PK\x03\x04")
+    """Whether a library would open `data` as a zip, as Office files are: also behind a prefix."""
+    return data.startswith(b"PK\x03\x04") or zipfile.is_zipfile(io.BytesIO(data))
 
 
 def check(name: str, data: bytes, max_unpacked_bytes: int) -> zipfile.ZipFile:
     """The opened archive; raises `ToolError` if it is broken or would unpack beyond the limits."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError) as error:
+    except Exception as error:  # zipfile, struct and the codecs raise whatever the bytes trip over
         raise ToolError(f"{name} is not a readable zip archive: {error}.") from None
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
@@ -77,7 +76,7 @@ def _read(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         with archive.open(info) as stream:
             # A member may hold more than its header admits to.
             data = stream.read(info.file_size + 1)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError) as error:
+    except Exception as error:  # each packing method has errors of its own
         raise ToolError(f"{info.filename!r} cannot be unpacked: {error}.") from None
     if len(data) > info.file_size:
         raise ToolError(f"{info.filename!r} is larger than the archive says.")

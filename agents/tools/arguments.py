@@ -17,7 +17,10 @@ def text_argument(arguments: Mapping[str, Any], key: str, default: str | None = 
         return default
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ToolError(f"The argument {key!r} must be a text, not {type(value).__name__}.")
-    text = clean(str(value))
+    try:
+        text = clean(str(value))
+    except ValueError:  # Python prints no number of more than 4300 digits
+        raise ToolError(f"The argument {key!r} is too large a number.") from None
     if default is None and not text.strip():
         raise ToolError(f"The argument {key!r} is empty.")
     return text

@@ -64,8 +64,15 @@ async def _answer(live: Callable[[], Awaitable[Any]]) -> str:
 def _find(cassette: Path, tool: str, key: str) -> str | None:
     if not cassette.exists():
         return None
-    with contextlib.closing(sqlite3.connect(_read_only(cassette), uri=True, timeout=30)) as file:
-        row = file.execute("SELECT answer FROM web WHERE tool = ? AND arguments = ?", (tool, key))
+    with contextlib.closing(sqlite3.connect(_existing(cassette), uri=True, timeout=30)) as file:
+        try:
+            row = file.execute(
+                "SELECT answer FROM web WHERE tool = ? AND arguments = ?", (tool, key)
+            )
+        except sqlite3.OperationalError as error:
+            if "no such table" in str(error):  # another run is just making the file
+                return None
+            raise
         found = row.fetchone()
     return None if found is None else str(found[0])
 
@@ -83,14 +90,15 @@ def _keep(cassette: Path, tool: str, key: str, answer: str) -> str:
         return str(row.fetchone()[0])
 
 
-def _read_only(cassette: Path) -> str:
-    return f"{cassette.resolve().as_uri()}?mode=ro"
+def _existing(cassette: Path) -> str:
+    """Never made anew, but not read-only: what a killed recording left half is rolled back."""
+    return f"{cassette.resolve().as_uri()}?mode=rw"
 
 
 def content_hash(cassette: Path) -> str:
     """SHA-256 (16 hex digits) of all that the file holds, whatever order it was recorded in."""
     digest = hashlib.sha256()
-    with contextlib.closing(sqlite3.connect(_read_only(cassette), uri=True)) as file:
+    with contextlib.closing(sqlite3.connect(_existing(cassette), uri=True, timeout=30)) as file:
         for row in file.execute("SELECT tool, arguments, answer FROM web ORDER BY 1, 2"):
             digest.update(json.dumps(row).encode())
     return digest.hexdigest()[:16]

@@ -7,11 +7,14 @@ own words. What is dropped goes into every row, so that a reader sees how often 
 from __future__ import annotations
 
 import re
+import unicodedata
 from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+"""Soft hyphens and characters without width, which part words for a program only."""
 
 
 class ContaminationConfig(BaseModel):
@@ -58,5 +61,7 @@ class ContaminationGuard:
 
 
 def _words(text: str) -> str:
-    """Lower-case words with one blank between, so that markup and line breaks hide nothing."""
-    return " ".join(_WORD.findall(text.lower()))
+    """Lower-case words with one blank between, so that markup, line breaks and other ways to write
+    the same letters hide nothing."""
+    plain = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    return " ".join(_WORD.findall(plain.lower()))

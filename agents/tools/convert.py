@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from agents.tools.base import ToolError
+from agents.tools.cassette import LastingError
 from agents.tools.process import run_process
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +42,8 @@ async def convert(kind: str, name: str, data: bytes, seconds: float) -> str:
         reply = json.loads(finished.output)
         if "error" in reply:
             raise ToolError(str(reply["error"]))
+        if "lasting" in reply:
+            raise LastingError(str(reply["lasting"]))
         return str(reply["text"])
     except (ValueError, KeyError):
         raise ToolError(f"{name} is damaged: reading it ended with {finished.status}.") from None

@@ -14,7 +14,11 @@ import warnings
 from pathlib import Path, PurePosixPath
 
 from agents.tools.base import ToolError
+from agents.tools.cassette import LastingError
+from agents.tools.textfiles import render_csv, render_xlsx
 
+_MOST_CHARACTERS = 3_000_000
+"""Handed back of one file; no more than the first million is ever shown, `find` looks further."""
 _MEMORY_BYTES = 8 << 30
 """Address space; the OCR runtime reserves a few gigabytes of it without using them."""
 
@@ -64,7 +68,7 @@ def pdf(name: str, data: bytes) -> str:
     sheets = PdfReader(io.BytesIO(data)).pages
     texts = [f"Page {number}:\n{sheet.extract_text()}" for number, sheet in enumerate(sheets, 1)]
     if all(text.endswith(":\n") for text in texts):
-        raise ToolError(f"{name} is a PDF without a text layer (a scan).")
+        raise LastingError(f"{name} is a PDF without a text layer (a scan).")
     return "\n".join(texts)
 
 
@@ -118,6 +122,8 @@ _CONVERTERS = {
     "page-links": page_links,
     "pdf": pdf,
     "image": image,
+    "table": render_csv,
+    "workbook": render_xlsx,
     "audio": audio,
 }
 
@@ -131,12 +137,14 @@ def main() -> None:
     out, sys.stdout = sys.stdout, sys.stderr
     converter = _CONVERTERS[kind]
     try:
-        reply = {"text": converter(name, sys.stdin.buffer.read())}
+        reply = {"text": converter(name, sys.stdin.buffer.read())[:_MOST_CHARACTERS]}
     except ToolError as error:
-        reply = {"error": str(error)}
+        reply = {"lasting" if isinstance(error, LastingError) else "error": str(error)}
+    except MemoryError:
+        reply = {"error": f"{name} takes more memory than it may."}
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        reply = {"error": f"{name} is not readable: {reason}"}
+        reply = {"lasting": f"{name} is not readable: {reason}"}
     out.write(json.dumps(reply))
 
 

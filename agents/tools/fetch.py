@@ -124,5 +124,5 @@ def _retry_after(response: httpx.Response, default: float) -> float:
         return float(written)
     try:
         return max(0.0, email.utils.parsedate_to_datetime(written).timestamp() - time.time())
-    except ValueError:
+    except (ValueError, OverflowError):  # no date, or one beyond the calendar
         return default

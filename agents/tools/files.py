@@ -13,11 +13,15 @@ from agents.tools import archives, media
 from agents.tools.arguments import refuse_unknown, schema, text_argument, whole_argument
 from agents.tools.base import ToolError, ToolResult
 from agents.tools.convert import convert
-from agents.tools.textfiles import render_csv, render_text, render_xlsx
+from agents.tools.textfiles import render_text
 from agents.tools.tokens import Parts
 
-_IN_PROCESS = {".csv": render_csv, ".tsv": render_csv, ".xlsx": render_xlsx, ".xlsm": render_xlsx}
-_CONVERTED = frozenset({".pdf", ".docx", ".pptx", ".xls", ".html", ".htm", ".epub"})
+_CONVERTED = {
+    **dict.fromkeys((".csv", ".tsv"), "table"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "workbook"),
+    **dict.fromkeys((".pdf", ".docx", ".pptx", ".xls", ".html", ".htm", ".epub"), "document"),
+}
+"""Suffix -> what the child process (see `convert`) reads it as."""
 
 
 class FilesConfig(BaseModel):
@@ -111,14 +115,14 @@ class ReadFile:
     async def _render(self, name: str, data: bytes) -> tuple[str, tuple[str, ...]]:
         suffix = PurePosixPath(name).suffix.lower()
         seconds = self._limits.seconds
-        if archives.is_zip(data):  # Office files too: judged before any library unpacks them
-            archives.check(name, data, self._limits.max_unpacked_bytes)
+        # Office files too: judged before any library unpacks them. Text is never unpacked.
+        if suffix in _CONVERTED and await asyncio.to_thread(archives.is_zip, data):
+            await asyncio.to_thread(archives.check, name, data, self._limits.max_unpacked_bytes)
         if archives.is_archive(name):
-            return archives.listing(name, data, self._limits.max_unpacked_bytes), ()
-        if suffix in _IN_PROCESS:
-            return await asyncio.to_thread(_IN_PROCESS[suffix], name, data), ()
+            most = self._limits.max_unpacked_bytes
+            return await asyncio.to_thread(archives.listing, name, data, most), ()
         if suffix in _CONVERTED:
-            return await convert("document", name, data, seconds), ()
+            return await convert(_CONVERTED[suffix], name, data, seconds), ()
         if suffix in media.IMAGE_TYPES:
             if self._vision:
                 return f"{name}: the image is attached.", (media.data_url(name, data),)

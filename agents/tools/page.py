@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
+import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
@@ -21,12 +23,13 @@ from agents.tools.base import ToolError, ToolResult
 from agents.tools.cassette import LastingError, Web
 from agents.tools.contamination import ContaminationGuard
 from agents.tools.convert import convert
-from agents.tools.textfiles import decode, render_csv
+from agents.tools.textfiles import decode
 from agents.tools.tokens import Parts
 
 if TYPE_CHECKING:
     from agents.tools.fetch import Fetcher, Page
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 CONTEXT_LINES = 1
 """Lines shown around a line that `find` hits."""
 
@@ -75,7 +78,7 @@ class ReadPage:
         self._config = config or PageConfig()
         self._result_tokens = result_tokens
         self._fetcher = fetcher
-        self._pages: dict[str, dict[str, str]] = {}
+        self._pages: dict[str, str | None] = {}  # None: a copy of the benchmark
         self.contaminated_dropped = 0
 
     async def call(self, arguments: dict[str, Any]) -> ToolResult:
@@ -98,11 +101,16 @@ class ReadPage:
             raise self._barred(url)
         if url not in self._pages:
             asked = {"url": url, "links": self._config.links}
-            self._pages[url] = await self._web.ask(self.name, asked, lambda: self._live(url))
-        page = self._pages[url]
-        if self._guard.bars_address(page["url"]) or self._guard.bars_text(page["text"]):
+            page = await self._web.ask(self.name, asked, lambda: self._live(url))
+            barred = await asyncio.to_thread(self._bars, page)
+            self._pages[url] = None if barred else page["text"]
+        text = self._pages[url]
+        if text is None:
             raise self._barred(url)
-        return page["text"]
+        return text
+
+    def _bars(self, page: dict[str, str]) -> bool:
+        return self._guard.bars_address(page["url"]) or self._guard.bars_text(page["text"])
 
     def _barred(self, url: str) -> ToolError:
         self.contaminated_dropped += 1
@@ -124,12 +132,13 @@ class ReadPage:
         if kind == "application/pdf" or page.body.startswith(b"%PDF-"):
             return await convert("pdf", name, page.body, seconds)
         if kind in ("text/html", "application/xhtml+xml", ""):
-            html = _decode(page).encode()
+            html = _decode(page).encode("utf-8", "replace")
             return await convert(
                 "page-links" if self._config.links else "page", name, html, seconds
             )
         if kind == "text/csv":
-            return render_csv(name, _decode(page).encode())
+            table = _decode(page).encode("utf-8", "replace")
+            return await convert("table", name, table, seconds)
         if kind.startswith("text/") or kind.endswith(("json", "xml", "javascript")):
             return _decode(page)
         raise LastingError(f"{name} is {kind}, not a page of text.")
@@ -138,11 +147,17 @@ class ReadPage:
 def _canonical(url: str) -> str:
     """The address without its fragment, so that one page has one record."""
     address = urldefrag(url.strip().strip("<>\"'")).url
-    if "://" not in address:
-        address = f"https://{address}"
-    if not address.lower().startswith(("http://", "https://")):
+    if not _SCHEME.match(address):
+        address = f"https://{address.lstrip('/')}"
+    scheme, _, rest = address.partition("://")
+    if scheme.lower() not in ("http", "https"):
         raise ToolError(f"Only http and https pages can be read, not {address[:200]}.")
-    return address
+    # Scheme and host mean the same in any case, and no path the same as "/".
+    host = re.split("[/?]", rest, maxsplit=1)[0]
+    path = rest[len(host) :]
+    if "@" not in host:  # before it stands a name and a password, in their own case
+        host = host.lower()
+    return f"{scheme.lower()}://{host}{'' if path.startswith('/') else '/'}{path}"
 
 
 def _decode(page: Page) -> str:
@@ -154,8 +169,11 @@ def _decode(page: Page) -> str:
     if charset is None or page.body.startswith(b"\xef\xbb\xbf"):
         return text
     try:
+        # These are encodings of domain names, slow on long texts, and never a page's.
+        if codecs.lookup(charset).name in ("punycode", "idna"):
+            return text
         return page.body.decode(charset)
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):  # unknown, or what some codecs raise: not the bytes' charset
         return text
 
 

@@ -129,7 +129,10 @@ class RunPython:
         printed = Parts.of(decode(finished.output).strip(), self._result_tokens)
         text = printed.pieces[0].rstrip()
         if len(printed.pieces) > 1:
-            text += "\n[cut here: print less, or only the part you need]"
+            text += (
+                f"\n[cut here, after part 1 of {len(printed.pieces)}; the rest is not kept: "
+                "print less, or only the part you need]"
+            )
         ended = self._ended(finished)
         if ended:
             return ToolResult(f"{text}\n[{ended}]".strip(), ok=False)

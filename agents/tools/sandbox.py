@@ -146,8 +146,9 @@ def _show(source: int, target: Path, is_folder: bool, writable: bool = False) ->
     os.close(source)
     if writable:
         return
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        point = line.split()[4].encode().decode("unicode_escape")
+    for line in Path("/proc/self/mountinfo").read_bytes().rstrip(b"\n").split(b"\n"):
+        # Blanks are written as octal numbers, letters beyond ASCII as the bytes they are.
+        point = os.fsdecode(line.split(b" ")[4].decode("unicode_escape").encode("latin-1"))
         if point == str(target) or point.startswith(f"{target}/"):
             kept = sum(
                 ours for flag, ours in _KEPT_FLAGS.items() if os.statvfs(point).f_flag & flag

@@ -94,7 +94,13 @@ class Search:
         refuse_unknown(arguments, self.parameters)
         query = " ".join(text_argument(arguments, "query").split())
         part = whole_argument(arguments, "part", 1)
-        asked = {"query": query, "results": self._config.results}
+        config = self._config
+        asked = {
+            "query": query,
+            "results": config.results,
+            "region": config.region,
+            "backend": config.backend,
+        }
         hits: list[Hit] = await self._web.ask(self.name, asked, lambda: self._live(query))
         clean = [hit for hit in hits if not self._bars(hit)]
         if part == 1:

@@ -1,4 +1,4 @@
-"""Attachments that need no further library: text of any encoding, tables, spreadsheets."""
+"""Text of any encoding, tables and spreadsheets; tables are made in the child of `convert`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from agents.tools.base import ToolError
+from agents.tools.cassette import LastingError
 
 if TYPE_CHECKING:
     from openpyxl.worksheet.worksheet import Worksheet
@@ -41,18 +42,37 @@ def render_text(name: str, data: bytes) -> str:
 
 
 def render_csv(name: str, data: bytes) -> str:
-    """A table of comma- or tab-separated values."""
+    """A table of comma- or tab-separated values, within the limits and saying what is beyond."""
     text = decode(data)
+    csv.field_size_limit(max(131_072, len(text)))  # one field may be all of the file
     delimiter = "\t" if name.lower().endswith(".tsv") else _delimiter(text)
     rows: list[list[str]] = []
+    found = widest = 0
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-            rows.append(row)
-            if len(rows) > MAX_ROWS:
-                break
+            found, widest = found + 1, max(widest, len(row))
+            if len(rows) < MAX_ROWS:
+                rows.append(row[:MAX_COLUMNS])
     except csv.Error as error:
-        raise ToolError(f"{name} is not a readable table: {error}.") from None
-    return table(rows)
+        raise LastingError(f"{name} is not a readable table: {error}.") from None
+    last_row, last_column = _shown(found, widest)
+    return table(rows[:last_row]) + _cut(last_row, found, last_column, widest)
+
+
+def _shown(rows: int, columns: int) -> tuple[int, int]:
+    """How many of them are shown."""
+    last_column = min(columns, MAX_COLUMNS)
+    return min(rows, MAX_ROWS, MAX_CELLS // max(1, last_column)), last_column
+
+
+def _cut(last_row: int, rows: int, last_column: int, columns: int) -> str:
+    """What of a table is not shown; "" if it is whole."""
+    if (last_row, last_column) == (rows, columns):
+        return ""
+    return (
+        f"\n(shown: {last_row} of {rows} rows, {last_column} of {columns} columns; "
+        "read the rest with python)"
+    )
 
 
 def _delimiter(text: str) -> str:
@@ -72,8 +92,8 @@ def render_xlsx(name: str, data: bytes) -> str:
             values = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
             formulas = openpyxl.load_workbook(io.BytesIO(data))
     except Exception as error:  # openpyxl raises whatever its XML and zip layers raise
-        reason = str(error) or type(error).__name__
-        raise ToolError(f"{name} is not a readable xlsx workbook: {reason}.") from None
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise LastingError(f"{name} is not a readable xlsx workbook: {reason}.") from None
     return "\n\n".join(
         _sheet(sheet, formulas[sheet.title], hidden=sheet.sheet_state != "visible")
         for sheet in values.worksheets
@@ -81,8 +101,7 @@ def render_xlsx(name: str, data: bytes) -> str:
 
 
 def _sheet(sheet: Worksheet, formulas: Worksheet, hidden: bool) -> str:
-    last_column = min(sheet.max_column, MAX_COLUMNS)
-    last_row = min(sheet.max_row, MAX_ROWS, MAX_CELLS // last_column)
+    last_row, last_column = _shown(sheet.max_row, sheet.max_column)
     rows: list[list[str]] = []
     fills: defaultdict[str, list[str]] = defaultdict(list)
     for shown, written in zip(
@@ -95,18 +114,16 @@ def _sheet(sheet: Worksheet, formulas: Worksheet, hidden: bool) -> str:
             if cell.has_style and cell.fill.fill_type == "solid":
                 fills[_colour(cell.fill.fgColor)].append(cell.coordinate)
     title = f"Sheet {sheet.title}{' (hidden)' if hidden else ''}:"
-    cut = ""
-    if last_row < sheet.max_row or last_column < sheet.max_column:
-        cut = (
-            f"\n(shown: {last_row} of {sheet.max_row} rows, "
-            f"{last_column} of {sheet.max_column} columns)"
-        )
+    cut = _cut(last_row, sheet.max_row, last_column, sheet.max_column)
     colours = "".join(f"\nFilled {name}: {' '.join(cells)}" for name, cells in fills.items())
     return f"{title}\n{table(rows)}{cut}{colours}"
 
 
 def _cell(value: Any, formula: Any) -> str:
-    shown = formula if value is None else value
+    shown = value
+    if shown is None:  # an array formula is an object that holds its text, a data table has none
+        plain = formula is None or isinstance(formula, str | int | float)
+        shown = formula if plain else getattr(formula, "text", None) or "(data table)"
     return "" if shown is None else str(shown)
 
 

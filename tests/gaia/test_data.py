@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import huggingface_hub
+import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import errors
 
@@ -46,11 +47,14 @@ Spoil = Callable[[list[dict[str, Any]]], object]
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda rows: rows.clear(), "cannot be read"),
+        (lambda rows: rows.clear(), "holds no questions"),
         (lambda rows: [row.pop("Final answer") for row in rows], "no column 'Final answer'"),
         (lambda rows: rows[1].update(Level="4"), "level '4'"),
         (lambda rows: rows[1].update(task_id="text-1"), "same task_id twice"),
         (lambda rows: rows[4].update(file_path="2023/validation/no.xlsx"), "missing.*prefetch"),
+        (lambda rows: rows[1].update(Question=None), "'text-2' has no 'Question'"),
+        (lambda rows: rows[1].update({"Final answer": " "}), "'text-2' has no 'Final answer'"),
+        (lambda rows: rows[1].update(task_id=None), "has no 'task_id'"),
         (lambda rows: rows[4].update(file_path="../secret"), "lies outside"),
         (lambda rows: rows[4].update(file_path="/etc/passwd"), "lies outside"),
         (lambda rows: rows[4].update(file_path="2023/validation/link"), "lies outside"),
@@ -65,6 +69,33 @@ def test_one_clear_line(tmp_path: Path, spoil: Spoil, said: str) -> None:
         gaia_data.read(tmp_path, "validation")
     assert len(caught.value.lines) == 1
     assert "\n" not in str(caught.value)
+
+
+def test_attachments_are_found_without_their_path(tmp_path: Path) -> None:
+    rows = folder.rows()
+    for row in rows:
+        row["file_path"] = None
+    files = [
+        question.file for question in gaia_data.read(folder.write(tmp_path, rows), "validation")
+    ]
+    assert [file.name for file in files if file] == list(attachments.FACTS)
+
+
+def test_who_asks_no_file_needs_none(tmp_path: Path) -> None:
+    folder.write(tmp_path)
+    for name in attachments.FACTS:
+        (tmp_path / "2023/validation" / name).unlink()
+    with pytest.raises(SetupError, match="missing"):
+        gaia_data.read(tmp_path, "validation")
+    questions = gaia_data.read(tmp_path, "validation", text_only=True)
+    assert len(questions) == len(folder.rows())
+
+
+def test_a_table_without_questions(tmp_path: Path) -> None:
+    table = folder.write(tmp_path) / "2023/validation/metadata.parquet"
+    pq.write_table(pq.read_schema(table).empty_table(), table)
+    with pytest.raises(SetupError, match="holds no questions"):
+        gaia_data.read(tmp_path, "validation")
 
 
 def test_wrong_layout(tmp_path: Path) -> None:

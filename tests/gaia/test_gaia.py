@@ -115,8 +115,8 @@ def submitted(file: Path) -> list[dict[str, str]]:
 
 def test_the_test_split_writes_a_submission(root: Path, tmp_path: Path) -> None:
     every = {1: 7, 2: 6, 3: 5}
-    test = config("gaia_text", split="test", path=root, test_counts=every)
-    assert test.name == "gaia_text_test"
+    test = config("gaia", split="test", path=root, test_counts=every)
+    assert test.name == "gaia_test"
     assert config("gaia", split="test", path=root).load(OFFLINE).name == "gaia_test_custom"
     benchmark = test.load(OFFLINE)
     ids = [task.id for task in benchmark.tasks()]

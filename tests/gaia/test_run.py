@@ -36,7 +36,8 @@ def cassette(tmp_path: Path) -> Path:
         web = Web("record", tmp_path / "web.sqlite")
         queries = ("the year in which Kestrel Bridge was completed", "Kestrel Bridge")
         for query in queries:
-            await web.ask("search", {"query": query, "results": 8}, lambda: _now(hits))
+            asked = {"query": query, "results": 8, "region": "us-en", "backend": "auto"}
+            await web.ask("search", asked, lambda: _now(hits))
 
     async def _now(answer: Any) -> Any:
         return answer
@@ -96,12 +97,19 @@ def test_a_file_of_every_kind(root: Path, tmp_path: Path) -> None:
 
 
 def test_the_test_split_leaves_a_submission(root: Path, tmp_path: Path) -> None:
-    rows = cell(root, tmp_path, "tools.web=off", "dataset.split=test")
+    rows = cell(root, tmp_path, "tools.web=off", "dataset=gaia", "dataset.split=test")
     assert {row["score"] for row in rows} == {0.0}
     (file,) = tmp_path.rglob("submission.jsonl")
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["task_id"] for line in lines] == [row["task_id"] for row in rows]
     assert set(lines[0]) == {"task_id", "model_answer"}
+
+
+def test_the_questions_without_a_file_are_no_whole_submission(root: Path, tmp_path: Path) -> None:
+    rows = cell(root, tmp_path, "tools.web=off", "dataset.split=test")
+    assert len(rows) == 4
+    (file,) = tmp_path.rglob("submission*")
+    assert file.name == "submission.partial.jsonl"
 
 
 def test_nothing_to_run_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -216,7 +216,11 @@ async def test_a_busy_server_is_asked_again_when_it_says(server: Server) -> None
     assert 0 <= waits.seconds[1] <= 5
 
 
-@pytest.mark.parametrize("retry_after", ["3600", "soon", ""])
+FAR = "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"
+"""No calendar goes that far."""
+
+
+@pytest.mark.parametrize("retry_after", ["3600", "soon", "", FAR])
 async def test_a_server_that_stays_busy(server: Server, retry_after: str) -> None:
     server.routes["/busy"] = reply(status="429 Busy", Retry_After=retry_after)
     waits = Waits()
@@ -266,6 +270,12 @@ async def test_nobody_there() -> None:
         "fd00:ec2::254",
         "fe80::1%eth0",
         "ff02::1",
+        "fec0::1",
+        "168.63.129.16",
+        "192.88.99.1",
+        "::127.0.0.1",
+        "::ffff:0:127.0.0.1",
+        "0.0.0.0",
     ],
 )
 def test_addresses_that_are_refused(address: str) -> None:
@@ -283,3 +293,15 @@ def test_addresses_that_are_let_through(address: str) -> None:
 def test_wrapping_an_address_changes_nothing(address: object) -> None:
     policy = AddressPolicy()
     assert policy.refuses(f"::ffff:{address}") == policy.refuses(str(address))
+
+
+async def test_a_dead_address_is_followed_by_the_next(server: Server) -> None:
+    server.routes["/a"] = reply(b"here")
+
+    async def resolver(host: str, port: int) -> list[str]:
+        return ["127.0.0.9", "127.0.0.1"]  # nobody listens at the first
+
+    options = config(allowed_networks=["127.0.0.0/8"])
+    url = server.url("/a").replace("127.0.0.1", "pier.example")
+    page = await Fetcher(options, resolver=resolver).get(url)
+    assert (page.url, page.body) == (url, b"here")

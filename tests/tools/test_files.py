@@ -3,10 +3,12 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 
 import openpyxl
 import pytest
+from openpyxl.worksheet.formula import ArrayFormula
 
 from agents.tools.base import ToolError
 from agents.tools.files import FilesConfig, ReadFile
@@ -111,7 +113,7 @@ async def test_members_that_point_outside_are_only_names(tmp_path: Path) -> None
 async def test_zip_bombs_are_refused(name: str, tmp_path: Path) -> None:
     file = tmp_path / name
     file.write_bytes(zipped(big=bytes(30_000_000)))
-    with pytest.raises(ToolError, match="bomb"):
+    with pytest.raises(ToolError, match="like a zip bomb"):
         await read(file)
 
 
@@ -195,3 +197,73 @@ async def test_size_time_and_lost_files(tmp_path: Path) -> None:
 async def test_an_empty_file_is_not_ok(tmp_path: Path) -> None:
     (tmp_path / "e.txt").write_text("")
     assert not (await ReadFile([tmp_path / "e.txt"]).call({"path": "e.txt"})).ok
+
+
+@pytest.mark.parametrize("method", ["ZIP_LZMA", "ZIP_BZIP2", "ZIP_DEFLATED", "ZIP_STORED"])
+async def test_a_damaged_member_is_data(method: str, tmp_path: Path) -> None:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", getattr(zipfile, method)) as archive:
+        archive.writestr("a", bytes(range(256)) * 20)
+    data = bytearray(written.getvalue())
+    for at in range(31 if method != "ZIP_STORED" else 30, 90):  # what is packed, or the name too
+        data[at] ^= 0x8A
+    data[7] |= 8  # says that the name is UTF-8
+    central = data.rfind(b"PK\x01\x02")
+    data[central + 9] |= 8
+    (tmp_path / "d.zip").write_bytes(bytes(data))
+    with pytest.raises(ToolError, match="cannot be unpacked"):
+        await read(tmp_path / "d.zip", "d.zip/a")
+
+
+async def test_a_bomb_behind_a_prefix_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bomb.xlsx").write_bytes(b"prefix" + zipped(big=bytes(30_000_000)))
+    with pytest.raises(ToolError, match="like a zip bomb"):
+        await read(tmp_path / "bomb.xlsx")
+
+
+async def test_tables_are_cut_and_say_so(tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text("a" + "," * 100_000 + "z\n" + "1,2\n" * 30_000)
+    tool = ReadFile([tmp_path / "wide.csv"])
+    first = (await tool.call({"path": "wide.csv"})).text
+    total = int(first.rpartition("[part 1 of ")[2].partition(";")[0])
+    last = (await tool.call({"path": "wide.csv", "part": total})).text
+    assert "(shown: 1000 of 30001 rows, 200 of 100001 columns; read the rest with python)" in last
+
+
+async def test_a_long_field_is_read(tmp_path: Path) -> None:
+    (tmp_path / "long.csv").write_text("name,text\nx," + "word " * 40_000)
+    assert "| x | word word" in await read(tmp_path / "long.csv")
+
+
+async def test_array_formulas_are_shown(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet["A1"] = ArrayFormula("A1:A2", "=B1:B2*2")
+    book.save(tmp_path / "array.xlsx")
+    assert "| =B1:B2*2 |" in await read(tmp_path / "array.xlsx")
+
+
+@pytest.mark.parametrize(
+    "entities",
+    [
+        '<!ENTITY a "lol">'
+        + "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in pairwise("abcdefghij"))
+        + '<!ENTITY x "&j;">',
+        '<!ENTITY x SYSTEM "file:///etc/passwd">',
+    ],
+)
+async def test_entities_in_a_workbook_are_refused(entities: str, tmp_path: Path) -> None:
+    sheet = (
+        f'<!DOCTYPE l [{entities}]><worksheet xmlns="http://schemas.openxmlformats.org/'
+        'spreadsheetml/2006/main"><sheetData><row r="1"><c r="A1" t="inlineStr"><is>'
+        "<t>&x;</t></is></c></row></sheetData></worksheet>"
+    )
+    source, written = io.BytesIO(attachments.workbook()), io.BytesIO()
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(written, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, sheet if name.endswith("sheet1.xml") else old.read(name))
+    (tmp_path / "e.xlsx").write_bytes(written.getvalue())
+    with pytest.raises(ToolError, match="not a readable xlsx") as caught:
+        await read(tmp_path / "e.xlsx")
+    assert "\n" not in str(caught.value)

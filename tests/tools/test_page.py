@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import io
+import subprocess
+import sys
+import unicodedata
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -8,9 +12,9 @@ import pytest
 from reportlab.pdfgen import canvas
 
 from agents.tools.base import ToolError
-from agents.tools.cassette import Web, check, content_hash
+from agents.tools.cassette import Web, WebMode, check, content_hash
 from agents.tools.contamination import ContaminationConfig, ContaminationGuard
-from agents.tools.page import PageConfig, ReadPage
+from agents.tools.page import PageConfig, ReadPage, _canonical
 from tests.tools import webserver
 from tests.tools.webserver import Server, article, reply
 
@@ -206,3 +210,101 @@ def test_what_is_wrong_with_a_cassette(tmp_path: Path) -> None:
     assert "tools.web=record" in check(tmp_path / "none")
     (tmp_path / "text").write_text("not a database, but long enough to look like a file" * 9)
     assert "not a recording" in check(tmp_path / "text")
+
+
+async def test_a_half_made_file_is_an_empty_one(tmp_path: Path) -> None:
+    cassette = tmp_path / "web.sqlite"
+    cassette.touch()  # as another run leaves it for a moment
+
+    async def live() -> int:
+        return 1
+
+    with pytest.raises(ToolError, match="Not recorded"):
+        await Web("replay", cassette).ask("t", {"n": 1}, live)
+    assert await Web("record", cassette).ask("t", {"n": 1}, live) == 1
+
+
+@pytest.mark.parametrize("mode", ["replay", "record"])
+async def test_a_recording_that_was_killed_is_read_on(mode: WebMode, tmp_path: Path) -> None:
+    cassette = tmp_path / "web.sqlite"
+
+    async def live() -> int:
+        return 1
+
+    await Web("record", cassette).ask("t", {"n": 1}, live)
+    code = (
+        "import os, sqlite3, sys; file = sqlite3.connect(sys.argv[1])\n"
+        "file.execute('PRAGMA cache_size=1')\n"
+        "for n in range(3000):\n"
+        "    file.execute('INSERT INTO web VALUES (?, ?, ?)', ('t', str(n), 'x' * 500))\n"
+        "os._exit(9)"
+    )
+    killed = [sys.executable, "-c", code, str(cassette)]
+    await asyncio.to_thread(subprocess.run, killed, check=False)
+    assert (tmp_path / "web.sqlite-journal").stat().st_size  # the half is on the disk
+    assert check(cassette) == ""
+    assert await Web(mode, cassette).ask("t", {"n": 1}, live) == 1
+
+
+async def test_many_record_into_one_file_and_hear_the_same(tmp_path: Path) -> None:
+    answers = iter(range(99))
+
+    async def live() -> int:
+        await asyncio.sleep(0)
+        return next(answers)
+
+    asked = [Web("record", tmp_path / "web.sqlite").ask("t", {"n": 1}, live) for _ in range(8)]
+    assert len(set(await asyncio.gather(*asked))) == 1
+
+
+@pytest.mark.parametrize("charset", ["undefined", "punycode", "idna", "a\0b", "no-such"])
+async def test_a_charset_that_is_none(charset: str, server: Server) -> None:
+    head = f'<meta charset="{charset}">'.encode()
+    body = article("The pier was built in 1931 by harbour workers.")
+    server.routes["/a"] = reply(head + body)
+    assert "built in 1931" in (await tool().call({"url": server.url("/a")})).text
+
+
+async def test_a_wide_table_of_the_web_is_cut(server: Server) -> None:
+    wide = b"a" + b"," * 100_000 + b"z\n" + b"1,2\n" * 20_000
+    server.routes["/wide.csv"] = reply(wide, kind="text/csv")
+    text = (await tool().call({"url": server.url("/wide.csv")})).text
+    assert "| a |" in text
+
+
+async def test_a_page_that_cannot_be_read_is_recorded(tmp_path: Path) -> None:
+    cassette = tmp_path / "web.sqlite"
+    async with webserver.running() as server:
+        server.routes["/scan"] = reply(b"%PDF-1.4 not really", kind="application/pdf")
+        url = server.url("/scan")
+        with pytest.raises(ToolError) as first:
+            await tool(Web("record", cassette)).call({"url": url})
+    with pytest.raises(ToolError) as again:
+        await tool(Web("replay", cassette)).call({"url": url})
+    assert str(again.value) == str(first.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("HTTP://Example.COM", "http://example.com/"),
+        ("example.com/A?b=C#d", "https://example.com/A?b=C"),
+        ("example.com?q=https://other.example", "https://example.com/?q=https://other.example"),
+        ("//example.com/", "https://example.com/"),
+        ("https://Me:Secret@example.com/", "https://Me:Secret@example.com/"),
+    ],
+)
+def test_one_page_has_one_address(written: str, meant: str) -> None:
+    assert _canonical(written) == meant
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ["_{}_", "**{}**", "{}\u200b", "\u00ad{}", "{}\n"],
+)
+def test_no_way_of_writing_hides_a_copy(hidden: str) -> None:
+    question = "In what year was the caf\u00e9 at the end of the old Kestrel pier first opened"
+    copy = " ".join(hidden.format(word) for word in question.upper().split())
+    assert guard(question, question_words=10).bars_text(copy)
+    assert guard(question, question_words=10).bars_text(unicodedata.normalize("NFD", copy))
+    assert not guard(question, question_words=10).bars_text("The old Kestrel pier opened in 1931.")

@@ -198,6 +198,23 @@ async def test_the_tasks_files_are_there_read_only(tmp_path: Path) -> None:
     assert "Read-only" in text
 
 
+async def test_files_of_any_name_are_read_only(tmp_path: Path) -> None:
+    names = ["tábla.csv", "two words.csv", "a\\b.csv", "line\u2028end.csv"]
+    for name in names:
+        (tmp_path / name).write_text("given")
+        (tmp_path / name).chmod(0o666)  # only the mount protects it
+    code = f"""
+for name in {names!r}:
+    assert open(name).read() == "given"
+    try:
+        open(name, "w")
+    except OSError as error:
+        print(error.strerror)
+"""
+    ok, text = await run(code, *[tmp_path / name for name in names])
+    assert (ok, text.splitlines()) == (True, ["Read-only file system"] * len(names))
+
+
 async def test_every_call_starts_afresh() -> None:
     assert (await run("open('left', 'w').write('x'); print('ok')"))[0]
     assert await run("import os; print(os.listdir())") == (True, "['.code.py']")
