@@ -65,9 +65,9 @@ def selectors(cells: Sequence[CellSummary], everything: Sequence[CellSummary]) -
     ]
     lines = [
         f"Selector: {', '.join(narrow)} take {_or(taken)} memories beside the active path "
-        "(memory.lexical_top_k). Two, the experiment's value, is calibrated: it was calculated from "
-        "the paper's PRR, AF and P_i. That PRR, BR and AF of these columns are near the paper's in "
-        "size therefore confirms nothing.",
+        "(memory.lexical_top_k). Two, the experiment's value, is calibrated: it was calculated "
+        "from the paper's PRR, AF and P_i. That PRR, BR and AF of these columns are near the "
+        "paper's in size therefore confirms nothing.",
         "",
     ]
     if not wider:
