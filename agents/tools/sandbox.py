@@ -9,10 +9,12 @@ runs alone, this file imports the standard library only.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import resource
 import signal
+import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -30,8 +32,15 @@ _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _KEPT_FLAGS = {0x2: 0x2, 0x4: 0x4, 0x8: 0x8, 0x400: 0x400, 0x800: 0x800, 0x1000: 0x200000}
 """statvfs flags -> mount flags that an unprivileged remount has to repeat."""
 _MNT_DETACH = 2
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
 _SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+_FORBIDDEN = {
+    "x86_64": (0xC000003E, (29, 68, 248, 249, 250, 319, 425, 447)),
+    "aarch64": (0xC00000B7, (194, 186, 217, 218, 219, 279, 425, 447)),
+}
+"""Architecture as the kernel's audit numbers it, and its numbers of shmget, msgget, add_key,
+request_key, keyctl, memfd_create, io_uring_setup, memfd_secret: memory that no limit counts, keys
+that no namespace parts, and a way around this very list."""
 _NOBODY = 65534
 _SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 _DEVICES = ("null", "zero", "full", "random", "urandom")
@@ -194,8 +203,30 @@ def _execute(order: dict[str, Any], folder: Path) -> None:
     code.write_text(order["code"], encoding="utf-8")
     os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
     os.closerange(3, 4096)
+    if order["isolated"]:
+        _forbid()
     argv = [order["python"], "-I", "-B", "-u", str(code)]
     os.execve(order["python"], argv, _environment(str(folder)))
+
+
+def _forbid() -> None:
+    """Let the system calls of `_FORBIDDEN`, and all of foreign architectures, fail with EPERM."""
+    architecture, calls = _FORBIDDEN[os.uname().machine]
+    load, equal, at_least, leave = 0x20, 0x15, 0x35, 0x06  # classic BPF
+    deny = 5 + len(calls)  # where the last instruction stands; jumps are relative to the next one
+    program = [
+        (load, 0, 0, 4),  # the architecture
+        (equal, 0, deny - 2, architecture),
+        (load, 0, 0, 0),  # the call's number
+        (at_least, deny - 4, 0, 0x40000000),  # the x32 table of the same calls
+        *((equal, deny - at - 1, 0, number) for at, number in enumerate(calls, start=4)),
+        (leave, 0, 0, 0x7FFF0000),  # allowed
+        (leave, 0, 0, 0x00050000 | errno.EPERM),
+    ]
+    code = b"".join(struct.pack("=HBBI", *step) for step in program)
+    held = ctypes.create_string_buffer(code, len(code))
+    whole = struct.pack("@HP", len(program), ctypes.addressof(held))
+    _call("prctl", _PR_SET_SECCOMP, 2, ctypes.create_string_buffer(whole, len(whole)))
 
 
 def _environment(home: str) -> dict[str, str]:

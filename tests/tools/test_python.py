@@ -185,6 +185,23 @@ print(libc.mount(b"none", b"/scratch", b"tmpfs", 0, None), libc.ptrace(16, 1, 0,
     assert await run(code) == (True, "[-1, -1, -1, -1]\n-1 -1")
 
 
+async def test_memory_that_no_limit_counts_and_keys_are_closed() -> None:
+    code = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(result):
+    return (result, os.strerror(ctypes.get_errno()))
+print(tried(libc.shmget(0, ctypes.c_size_t(4096), 0o1600)))
+print(tried(libc.msgget(0, 0o1600)))
+print(tried(libc.memfd_create(b"x", 0)))
+keyctl = {"x86_64": 250, "aarch64": 219}[os.uname().machine]
+print(tried(libc.syscall(keyctl, 0, -3, 0)), tried(libc.syscall(425, 1, 0)))
+"""
+    ok, text = await run(code)
+    assert ok, text
+    assert text.count("(-1, 'Operation not permitted')") == 5
+
+
 async def test_the_tasks_files_are_there_read_only(tmp_path: Path) -> None:
     file = tmp_path / "data.csv"
     file.write_text("a,b\n1,2\n")
