@@ -105,16 +105,32 @@ async def test_no_candidates_no_call() -> None:
 
 
 def test_the_deterministic_order_is_priority_then_score_then_recency() -> None:
-    mixed = [
-        candidate(1, score=0.9, priority=0.1),
-        candidate(2, score=0.3, priority=0.5),
-        candidate(3, score=0.6, priority=0.5),
-        candidate(4, score=0.6, priority=0.5),
-        candidate(5, score=0.55, priority=None),  # a global memory stands by its u
-    ]
-    assert [each.id for each in by_usefulness(mixed)] == [5, 4, 3, 2, 1]
-    plain = [candidate(i, score=None, priority=None) for i in (1, 2, 3)]
-    assert [each.id for each in by_usefulness(plain)] == [3, 2, 1]
+    many = (
+        candidate(1, score=0.9, priority=0.2),
+        candidate(2, score=0.5, priority=0.6),  # the older, but of the higher u
+        candidate(3, score=0.3, priority=0.6),
+        candidate(4, score=0.3, priority=0.6),
+        candidate(5, score=0.1, priority=0.7),
+        candidate(6, score=0.65, priority=None),  # a global stands by its u
+        candidate(7, score=0.55, priority=None),
+        candidate(8, score=0.0, priority=-0.1),
+    )
+    expected = [5, 6, 2, 4, 3, 7, 1, 8]
+    for order in (many, many[::-1], many[3:] + many[:3]):
+        assert [each.id for each in by_usefulness(order)] == expected
+    unscored = [candidate(i, score=None, priority=None) for i in (2, 4, 3)]
+    assert [each.id for each in by_usefulness(unscored)] == [4, 3, 2]
+
+
+async def test_the_fallback_names_all_in_the_deterministic_order() -> None:
+    many = (
+        candidate(1, score=0.9, priority=0.2),
+        candidate(2, score=0.5, priority=0.6),
+        candidate(3, score=0.3, priority=0.6),
+    )
+    for reply in ("junk", DEAD):
+        done = await LLMSelector(Replies([reply]), scores=True).select(request(*many, room=25))
+        assert done.ids == (2, 3, 1) and done.selection.fallback
 
 
 @pytest.mark.parametrize("scores", [True, False])
