@@ -63,19 +63,24 @@ def judge_path(path: Path) -> list[Verdict]:
     from scripts.report.claims_poisoning import PoisonArm
     from scripts.report.judge import judge_benchmark, judge_poisoning, judge_rows
     from scripts.report.load import load_results
-    from scripts.report.poisoning import poison_arms, poison_cells
+    from scripts.report.marks import table_marks
+    from scripts.report.poisoning import poison_arms, poison_cells, poison_frame
 
     if path.suffix == ".csv":
-        with path.open(encoding="utf-8") as file:
-            heads = file.readline().strip().split(",")
-        if "metric" in heads:
+        if "metric" in reference.heads(path):
             metrics = reference.read_poisoning(path)
             return judge_poisoning(PoisonArm(path.stem, "", metrics), path.name)
         return judge_benchmark(Bench(reference.read_benchmark(path)), path.name)
     results = load_results(path)
-    verdicts = judge_rows(results.rows, summarize(results.rows))
+    for line in results.torn:
+        print(line, file=sys.stderr)
+    torn = ("torn",) if results.torn else ()
+    shared = (*table_marks(results.rows), *torn)
+    verdicts = [v.marked(shared) for v in judge_rows(results.rows, summarize(results.rows))]
+    shared = (*table_marks(poison_frame(results)), *torn)
     for arm in poison_arms(poison_cells(results)):
-        verdicts += judge_poisoning(arm, f"poisoning, {arm.model}, arm {arm.label}")
+        scope = f"poisoning, {arm.model}, arm {arm.label}"
+        verdicts += [verdict.marked(shared) for verdict in judge_poisoning(arm, scope)]
     return verdicts
 
 

@@ -13,6 +13,7 @@ import argparse
 import gzip
 import json
 import sys
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -95,8 +96,15 @@ class Material:
 
 
 def _read(path: Path) -> tuple[str, Lines]:
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return path.name.removesuffix(".jsonl.gz"), [json.loads(line) for line in file]
+    from scripts.report.load import ResultsError
+    from scripts.report.replay import as_trace
+
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise ResultsError(f"{path}: cannot be read as a trace ({error})") from error
+    return path.name.removesuffix(".jsonl.gz"), as_trace(lines, path)
 
 
 def _pareto(material: Material) -> Figure | None:
@@ -196,7 +204,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wanted = options.only.split(",") if options.only else list(FIGURES)
     unknown = [name for name in wanted if name not in FIGURES]
     if unknown:
-        print(f"--only: no figure {', '.join(unknown)}; there are {', '.join(FIGURES)}")
+        print(
+            f"--only: no figure {', '.join(unknown)}; there are {', '.join(FIGURES)}",
+            file=sys.stderr,
+        )
         return 2
     try:
         material = Material(load_results(options.results), options.trace)
@@ -205,7 +216,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     use_style()
     for name in wanted:
-        figure = FIGURES[name](material)
+        try:
+            figure = FIGURES[name](material)
+        except ResultsError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            return 2
         if figure is None:
             print(f"{name}: these results hold nothing for it")
             continue

@@ -35,12 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         results = load_results(options.results)
+        tables = build_tables(results)
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 2
     for line in results.torn:
         print(line, file=sys.stderr)
-    tables = build_tables(results)
     if options.only:
         wanted = options.only.split(",")
         known = [table.name for table in tables]

@@ -45,7 +45,7 @@ def as_grid(cells: Sequence[CellStat]) -> Grid:
     return {(cell.label, cell.dataset, cell.model, cell.memory): cell for cell in cells}
 
 
-def table1(cells: Sequence[CellStat], shared_marks: Sequence[str] = ()) -> Table:
+def table1(cells: Sequence[CellStat]) -> Table:
     """Table 1: no memory, linear, unweighted tree and WMT; best among the memory-based rows."""
     extra = names.extra_memories(cell.memory for cell in cells)
     rows = [*names.MAIN, *extra]
@@ -62,11 +62,10 @@ def table1(cells: Sequence[CellStat], shared_marks: Sequence[str] = ()) -> Table
         panels,
         rows,
         contest,
-        shared_marks,
     )
 
 
-def components(cells: Sequence[CellStat], dataset: str, shared_marks: Sequence[str] = ()) -> Table:
+def components(cells: Sequence[CellStat], dataset: str) -> Table:
     """Table 2 (GAIA-Text), Table 3 (GAIA), or the same for another set; best among the trees."""
     number = {"gaia_text": "table2", "gaia": "table3"}.get(dataset)
     title = f"component ablations on {names.show_dataset(dataset)}"
@@ -80,18 +79,17 @@ def components(cells: Sequence[CellStat], dataset: str, shared_marks: Sequence[s
         [([dataset], "")],
         rows,
         set(rows),
-        shared_marks,
     )
 
 
-def benchmark_tables(cells: Sequence[CellStat], shared_marks: Sequence[str] = ()) -> list[Table]:
+def benchmark_tables(cells: Sequence[CellStat]) -> list[Table]:
     """Tables 1-3, and a component table for every further set that has partial systems."""
-    tables = [table1(cells, shared_marks)]
-    tables += [components(cells, name, shared_marks) for name in names.PAPER_DATASETS]
+    tables = [table1(cells)]
+    tables += [components(cells, name) for name in names.PAPER_DATASETS]
     for name in names.order_datasets(cell.dataset for cell in cells):
         partial = {cell.memory for cell in cells if cell.dataset == name} & set(names.PARTIAL)
         if name not in names.PAPER_DATASETS and partial:
-            tables.append(components(cells, name, shared_marks))
+            tables.append(components(cells, name))
     return tables
 
 
@@ -109,7 +107,6 @@ def _table(
     panels: Sequence[tuple[list[str], str]],
     memories: Sequence[str],
     contest: set[str],
-    shared_marks: Sequence[str],
 ) -> Table:
     grid = as_grid(cells)
     records: list[dict[str, Any]] = []
@@ -132,7 +129,6 @@ def _table(
         for label in sorted({cell.label for cell in cells if cell.dataset in datasets}) or [""]:
             lines += _mean_lines(grid, cells, label, datasets, memories, contest)
         built.append(_panel(datasets, heading, lines))
-    marks.update(dict.fromkeys(shared_marks if any(marks) or cells else ()))
     parts = [caption]
     if any(dataset in names.PAPER_DATASETS for datasets, _ in panels for dataset in datasets):
         parts += [SCAFFOLD_NOTE, reference.SOURCE_LEGEND]

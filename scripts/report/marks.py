@@ -7,16 +7,20 @@ table that has any.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pandas as pd
+
+from scripts.report.layout import Table, block
 
 MEANING = {
     "simulated": "the rule-based reader answered, no language model",
     "smoke-only": "a model too weak to show differences between memories",
-    "error": "questions that ended with an error; they count as wrong",
+    "error": "items that ended with an error; questions count as wrong, tokens until the error",
     "missing": "questions without a row yet; the numbers are over the others",
     "cut": "fewer questions than the full set, by choice",
-    "mixed config": "rows of one cell were made under different settings",
+    "mixed config": "rows of one cell, or its seeds, were made under different settings",
+    "mixed settings": "settings beside the memory differ between rows that are compared",
     "mixed data": "different revisions of the data",
     "mixed commit": "different commits of the code",
     "mixed prompts": "different prompt templates",
@@ -30,6 +34,7 @@ MEANING = {
 """What each mark says in a caption; a mark may carry a number, as in `missing 3`."""
 
 _SAME_IN_BLOCK = {
+    "mixed settings": ["settings"],
     "mixed data": ["dataset_revision", "dataset_ids_hash"],
     "mixed commit": ["git_commit"],
     "mixed prompts": ["prompt_hash"],
@@ -38,6 +43,10 @@ _SAME_IN_BLOCK = {
     "mixed pages": ["tools_web", "cassette_hash"],
 }
 _SAME_EVERYWHERE = {"mixed commit": ["git_commit"], "mixed prompts": ["prompt_hash"]}
+_SAME_FOR_A_MODEL = {
+    "mixed weights": ["model_revision"],
+    "mixed server": ["server", "server_version"],
+}
 
 
 def cell_marks(
@@ -55,7 +64,7 @@ def cell_marks(
         marks.append(f"missing {missing}")
     if cut:
         marks.append(f"cut {rows['task_id'].nunique()}/{full_size}")
-    if (rows.groupby("seed")["config_digest"].nunique() > 1).any():
+    if (rows.groupby("seed")["config_digest"].nunique() > 1).any() or rows["setup"].nunique() > 1:
         marks.append("mixed config")
     marks.extend(_mixed(rows, _SAME_IN_BLOCK))
     if rows["git_dirty"].any():
@@ -72,10 +81,33 @@ def block_marks(rows: pd.DataFrame) -> tuple[str, ...]:
 
 def table_marks(rows: pd.DataFrame) -> tuple[str, ...]:
     """Marks of a whole table: what must not differ even between models and sets."""
+    if rows.empty:
+        return ()
     marks = list(_mixed(rows, _SAME_EVERYWHERE))
-    if not rows.empty and (rows.groupby("dataset")["dataset_revision"].nunique() > 1).any():
+    if (rows.groupby("dataset")["dataset_revision"].nunique() > 1).any():
         marks.append("mixed data")
-    return tuple(marks)
+    for _, of_model in rows.groupby("model"):
+        marks += _mixed(of_model, _SAME_FOR_A_MODEL)
+    return tuple(dict.fromkeys(marks))
+
+
+def with_marks(table: Table, marks: Iterable[str]) -> Table:
+    """The table with these marks too, and all of its marks in a last line if no column shows them
+    row by row."""
+    new = [mark for mark in marks if mark not in table.marks]
+    everything = (*table.marks, *new)
+    if not everything:
+        return table
+    caption, panels = table.caption, list(table.panels)
+    if new:
+        caption += f" Of the whole table: {legend(new)}."
+    shown = any("Marks" in panel.columns for panel in panels) or "table4" in table.name
+    names = everything if not shown else new
+    kinds = dict.fromkeys(kind(mark) for mark in names)
+    if kinds and panels:
+        line = block(f"Marked: {', '.join(kinds)}")
+        panels[-1] = replace(panels[-1], lines=(*panels[-1].lines, line))
+    return replace(table, caption=caption, panels=tuple(panels), marks=everything)
 
 
 def kind(mark: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from benchmarks.errors import SetupError
 from poisoning.metrics import METRICS, CellSummary, summarise
 from scripts.report import names, reference
 from scripts.report.claims_poisoning import LATENCY, TOKENS, PoisonArm
 from scripts.report.layout import DASH, Line, Panel, Table, Value, best, block, row
-from scripts.report.load import Results
+from scripts.report.load import Results, ResultsError
 from scripts.report.marks import block_marks, cell_marks, legend
 from scripts.report.stats import Interval, bootstrap_mean
 
@@ -90,31 +92,42 @@ class PoisonCell:
 
 
 def poison_cells(results: Results) -> list[PoisonCell]:
-    """Every poisoning cell of a results folder; reads their traces."""
+    """Every poisoning cell of a results folder; reads their traces. Raises ResultsError where a
+    trace is lacking or damaged."""
     if not results.poisoning:
         return []
-    rows = pd.DataFrame(
-        [
-            {
-                **data["cell"],
-                "task_id": data["task_id"],
-                "status": data["status"],
-                "usage_estimated": data["usage_estimated"],
-                "folder": data["folder"],
-            }
-            for data in results.poisoning
-        ]
-    )
+    rows = poison_frame(results)
     cells = []
     for (label, model), block_rows in rows.groupby(["label", "model"], sort=True):
         shared = block_marks(block_rows)
         for memory in _order(block_rows["memory"]):
             part = block_rows[block_rows["memory"] == memory]
             folders = sorted(part["folder"].unique())
-            summaries = [summarise(Path(folder)) for folder in folders]
-            marks = (*_marks(part), *(mark for mark in shared if mark not in _marks(part)))
+            summaries = [_summarise(Path(folder)) for folder in folders]
+            marks = _marks(part, block_rows["task_id"].nunique())
+            marks += tuple(mark for mark in shared if mark not in marks)
             cells.append(_merge(str(label), str(model), memory, summaries, marks))
     return cells
+
+
+def poison_frame(results: Results) -> pd.DataFrame:
+    """What marks need of the poisoning rows, one line a scenario and seed."""
+    fields = ("task_id", "status", "usage_estimated", "folder", "setup", "settings")
+    return pd.DataFrame(
+        [{**data["cell"], **{name: data[name] for name in fields}} for data in results.poisoning]
+    )
+
+
+def _summarise(folder: Path) -> CellSummary:
+    try:
+        return summarise(folder)
+    except FileNotFoundError as error:
+        raise ResultsError(
+            f"{error.filename}: no such trace; Table 4 is computed from the traces of all scenarios"
+        ) from error
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, SetupError) as error:
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ResultsError(f"{folder}: a trace cannot be read: {what}") from error
 
 
 def _order(memories: Iterable[str]) -> list[str]:
@@ -125,14 +138,15 @@ def _order(memories: Iterable[str]) -> list[str]:
     ]
 
 
-def _marks(part: pd.DataFrame) -> tuple[str, ...]:
+def _marks(part: pd.DataFrame, block_size: int) -> tuple[str, ...]:
     full = int(part["dataset_full_size"].max())
     seeds = part["seed"].nunique()
     cut = bool(part["dataset_cut"].any()) and part["task_id"].nunique() < full
+    expected = block_size if cut else full
     return cell_marks(
         part,
         errors=int((part["status"] == "error").sum()),
-        missing=0 if cut else full * seeds - len(part),
+        missing=max(0, expected * seeds - len(part)),
         cut=cut,
         full_size=full,
     )

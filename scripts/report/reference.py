@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -42,13 +43,17 @@ def read_benchmark(path: Path) -> dict[tuple[str, str, str], CellStat]:
     """Aggregates in the layout of `reference_benchmark.csv`, by dataset, model and memory.
 
     Needs the columns dataset, model, memory, correct, questions, prompt_tokens_millions; so one's
-    own aggregates can be held against the claims too. Raises ValueError naming what is missing.
+    own aggregates can be held against the claims too. Raises ValueError naming what is wrong.
     """
     cells: dict[tuple[str, str, str], CellStat] = {}
-    for row in _rows(
+    for line, row in _numbered(
         path, {"dataset", "model", "memory", "correct", "questions", "prompt_tokens_millions"}
     ):
-        questions = int(row["questions"])
+        questions = _whole(path, line, row, "questions")
+        correct = _whole(path, line, row, "correct")
+        if not 0 <= correct <= questions or questions == 0:
+            raise ValueError(f"{path}, line {line}: {correct} correct of {questions} questions")
+        tokens = _number(path, line, row, "prompt_tokens_millions")
         cell = CellStat(
             label=row.get("label") or LABEL,
             dataset=row["dataset"],
@@ -56,10 +61,15 @@ def read_benchmark(path: Path) -> dict[tuple[str, str, str], CellStat]:
             memory=row["memory"],
             questions=questions,
             runs=questions,
-            correct=int(row["correct"]),
-            prompt_tokens=round(float(row["prompt_tokens_millions"]) * 1e6),
+            correct=correct,
+            prompt_tokens=round(tokens * 1e6),
             full_size=questions,
         )
+        if (cell.dataset, cell.model, cell.memory) in cells:
+            raise ValueError(
+                f"{path}, line {line}: {cell.dataset}, {cell.model}, {cell.memory} stands twice; "
+                "one file for each arm"
+            )
         cells[cell.dataset, cell.model, cell.memory] = cell
     return cells
 
@@ -67,9 +77,25 @@ def read_benchmark(path: Path) -> dict[tuple[str, str, str], CellStat]:
 def read_poisoning(path: Path) -> dict[str, dict[str, float]]:
     """Aggregates in the layout of `reference_poisoning.csv`: memory -> metric -> value."""
     table: dict[str, dict[str, float]] = {}
-    for row in _rows(path, {"metric", "memory", "value"}):
-        table.setdefault(row["memory"], {})[row["metric"]] = float(row["value"])
+    for line, row in _numbered(path, {"metric", "memory", "value"}):
+        metrics = table.setdefault(row["memory"], {})
+        if row["metric"] in metrics:
+            raise ValueError(
+                f"{path}, line {line}: {row['metric']} of {row['memory']} stands twice"
+            )
+        metrics[row["metric"]] = _number(path, line, row, "value")
     return table
+
+
+def heads(path: Path) -> list[str]:
+    """The columns of a CSV file. Raises ValueError if it is none."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return list(csv.DictReader(file).fieldnames or ())
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path}: not CSV in UTF-8 ({error})") from error
 
 
 @cache
@@ -100,12 +126,37 @@ def published_poisoning() -> dict[tuple[str, str], Published]:
 
 
 def _rows(path: Path, needed: set[str]) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        lacking = needed - set(reader.fieldnames or ())
-        if lacking:
-            raise ValueError(
-                f"{path}: no column {', '.join(sorted(lacking))}; "
-                "see scripts/reference for the layout of aggregates"
-            )
-        return list(reader)
+    return [row for _, row in _numbered(path, needed)]
+
+
+def _numbered(path: Path, needed: set[str]) -> list[tuple[int, dict[str, str]]]:
+    """Rows with their line numbers; a mark of byte order, as spreadsheets write it, is skipped."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            lacking = needed - set(reader.fieldnames or ())
+            if lacking:
+                raise ValueError(
+                    f"{path}: no column {', '.join(sorted(lacking))}; "
+                    "see scripts/reference for the layout of aggregates"
+                )
+            return [(reader.line_num, row) for row in reader]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path}: not CSV in UTF-8 ({error})") from error
+
+
+def _number(path: Path, line: int, row: dict[str, str], name: str) -> float:
+    try:
+        number = float(row[name])
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{path}, line {line}: {name} is {row[name]!r}, not a number")
+    return number
+
+
+def _whole(path: Path, line: int, row: dict[str, str], name: str) -> int:
+    number = _number(path, line, row, name)
+    if number != int(number):
+        raise ValueError(f"{path}, line {line}: {name} is {row[name]!r}, not a whole number")
+    return int(number)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.store import TRACES, read_trace
+from benchmarks.store import TRACES, read_trace, trace_name
+from scripts.report.load import ResultsError
 
 
 @dataclass
@@ -123,6 +125,13 @@ def final_tree(lines: Iterable[dict[str, Any]]) -> Replay:
     return replay
 
 
+def as_trace(lines: list[dict[str, Any]], path: Path) -> list[dict[str, Any]]:
+    """The lines, if they are a trace's: its header first. Raises ResultsError."""
+    if not lines or any(not isinstance(line, dict) or "type" not in line for line in lines):
+        raise ResultsError(f"{path}: not a trace; its first line should be a header")
+    return lines
+
+
 def traced_tasks(
     folder: Path, task_ids: Iterable[str]
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -130,7 +139,11 @@ def traced_tasks(
     if not (folder / TRACES).is_dir():
         return
     for task_id in task_ids:
+        path = folder / TRACES / trace_name(task_id)
         try:
-            yield task_id, read_trace(folder, task_id)
+            lines = read_trace(folder, task_id)
         except FileNotFoundError:
             continue
+        except (OSError, EOFError, zlib.error, ValueError) as error:
+            raise ResultsError(f"{path}: cannot be read as a trace ({error})") from error
+        yield task_id, as_trace(lines, path)

@@ -86,6 +86,10 @@ class Verdict:
     scope: str = ""
     marks: tuple[str, ...] = field(default=())
 
+    def marked(self, marks: Sequence[str]) -> Verdict:
+        """The same verdict with these marks too."""
+        return replace(self, marks=tuple(dict.fromkeys((*self.marks, *marks))))
+
     @property
     def noise(self) -> str:
         """How many of the claimed differences are beyond noise."""

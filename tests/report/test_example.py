@@ -19,7 +19,7 @@ def make(root: Path, *, seconds: float = 1.0, score: float = 1.0, commit: str = 
     rows = make_cell([score] * 13, [9] * 13, git_commit=commit, seconds=seconds)
     write_rows(root, rows)
     folder = root / "main" / "gaia_text" / "qwen3" / "linear" / "seed0"
-    (folder / "cell.yaml").write_text("digest: x\n")
+    (folder / "cell.yaml").write_text("digest: x\nconfig: {}\n")
     (folder / "ledger.json").write_text("{}")
     (folder / "traces").mkdir()
     for row in rows:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scripts.report.benchmark import benchmark_tables
+from scripts.claims import judge_path
 from scripts.report.build import build_tables
 from scripts.report.cells import summarize
 from scripts.report.load import ResultsError, load_results
@@ -82,9 +82,10 @@ def test_models_made_by_different_code_are_a_mark_of_the_table(tmp_path: Path) -
     ]
     table = load_results(write_rows(tmp_path, rows)).rows
     assert table_marks(table) == ("mixed commit",)
-    built = benchmark_tables(summarize(table), table_marks(table))[0]
-    assert "mixed commit" in built.marks
-    assert "mixed commit = different commits of the code" in built.caption
+    for built in build_tables(load_results(tmp_path)):
+        assert "mixed commit" in built.marks
+        assert "mixed commit = different commits of the code" in built.caption
+    assert "mixed commit" in {m for v in judge_path(tmp_path) for m in v.marks}
 
 
 def test_a_cell_that_a_later_run_completed_is_not_cut(tmp_path: Path) -> None:
@@ -101,7 +102,63 @@ def test_a_torn_last_line_is_left_out_and_said(tmp_path: Path) -> None:
     results = load_results(root)
     assert len(results.rows) == 3
     assert "torn" in results.torn[0]
-    assert "torn" in build_tables(results)[0].marks
+    for table in build_tables(results):
+        assert "torn" in table.marks
+        assert "torn = a row" in table.caption
+    assert "torn" in {mark for verdict in judge_path(root) for mark in verdict.marks}
+
+
+@pytest.mark.parametrize("field", ["model_revision", "server_version"])
+def test_sets_of_one_model_must_agree_too(tmp_path: Path, field: str) -> None:
+    rows = [
+        *make_cell([1] * 4, [1] * 4, dataset="gaia_text"),
+        *make_cell([1] * 4, [1] * 4, dataset="gaia", **{field: "other"}),
+    ]
+    mark = {"model_revision": "mixed weights", "server_version": "mixed server"}[field]
+    assert table_marks(load_results(write_rows(tmp_path, rows)).rows) == (mark,)
+
+
+def test_every_table_shows_its_marks_in_itself(tmp_path: Path) -> None:
+    rows = [
+        row
+        for memory in ("linear", "wmt")
+        for dataset in ("gaia_text", "gaia")
+        for row in make_cell([1, 0, 1, 0], [9] * 4, memory=memory, dataset=dataset, simulated=True)
+    ]
+    tables = build_tables(load_results(write_rows(tmp_path, rows)))
+    assert len(tables) == 10
+    for table in tables:
+        texts = [v.text for panel in table.panels for line in panel.lines for v in line.values]
+        assert any("simulated" in text for text in texts), table.name
+        assert "simulated = " in table.caption
+
+
+def settings(root: Path, name: str, seed: int = 0, **changes: Any) -> None:
+    config = {"memory": {"name": name}, "agent": {"max_steps": 10}, "seed": seed, **changes}
+    folder = root / "main" / "gaia_text" / "qwen3" / name / f"seed{seed}"
+    (folder / "cell.yaml").write_text(json.dumps({"digest": "x", "config": config}))
+
+
+def test_memories_that_are_compared_must_share_their_other_settings(tmp_path: Path) -> None:
+    rows = [row for m in ("linear", "wmt") for row in make_cell([1] * 4, [1] * 4, memory=m)]
+    write_rows(tmp_path, rows)
+    settings(tmp_path, "linear")
+    settings(tmp_path, "wmt")
+    found = summarize(load_results(tmp_path).rows)
+    assert [cell.marks for cell in found] == [(), ()]
+    settings(tmp_path, "wmt", agent={"max_steps": 20})
+    found = summarize(load_results(tmp_path).rows)
+    assert [cell.marks for cell in found] == [("mixed settings",), ("mixed settings",)]
+
+
+def test_seeds_must_share_everything_but_the_seed(tmp_path: Path) -> None:
+    rows = [row for seed in (0, 1) for row in make_cell([1] * 4, [1] * 4, seed=seed)]
+    write_rows(tmp_path, rows)
+    settings(tmp_path, "linear")
+    settings(tmp_path, "linear", 1)
+    assert summarize(load_results(tmp_path).rows)[0].marks == ()
+    settings(tmp_path, "linear", 1, memory={"name": "linear", "budget_tokens": 99})
+    assert summarize(load_results(tmp_path).rows)[0].marks == ("mixed config",)
 
 
 def test_a_damaged_or_foreign_row_is_one_clear_line(tmp_path: Path) -> None:
