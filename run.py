@@ -4,8 +4,8 @@
     python run.py experiment=quickstart
     python run.py -m +grid=paper hydra/launcher=slurm
 
-Exit code 0: done; 1: a server failed, or a bug; 2: something to put right first (a line each);
-130 or 143: stopped by Ctrl-C or SIGTERM, to be resumed by the same command.
+Exit code 0: done; 1: a server or a process failed, or a bug; 2: something to put right first (a
+line each); 130 or 143: stopped by Ctrl-C or SIGTERM, to be resumed by the same command.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rich.console import Console
 from agents.serving.base import ServerError
 from benchmarks.closing import print_closing
 from benchmarks.composition import Plan, compose
-from benchmarks.errors import SetupError
+from benchmarks.errors import CellFailed, SetupError
 from benchmarks.parallel import run_side_by_side, side_by_side
 from benchmarks.progress import Display
 from benchmarks.runner import check_folders, load_studies, run_cell
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     except SetupError as error:
         print(error, file=sys.stderr)
         return 2
-    except ServerError as error:
+    except (ServerError, CellFailed) as error:
         print(error, file=sys.stderr)
         return 1
     except KeyboardInterrupt:

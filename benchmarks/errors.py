@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
+class CellFailed(Exception):
+    """A cell did not come to its end through no fault of the user's; exit code 1."""
+
+
 class SetupError(Exception):
     """One or more lines, each saying what is wrong, where, and what to do."""
 

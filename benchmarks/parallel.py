@@ -16,7 +16,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
-from benchmarks.errors import SetupError
+from benchmarks.errors import CellFailed, SetupError
 from benchmarks.progress import Display
 from benchmarks.records import RowBase
 from benchmarks.runner import load_studies, run_cell
@@ -45,7 +45,8 @@ async def run_side_by_side(
     """Each cell in a process of its own, `parallel_cells` at a time; returns the rows by cell.
 
     Cancelled, it passes the stop on and waits until every process has finished its writes. Raises
-    `SetupError` as soon as a cell has failed; the others are stopped then, to be resumed.
+    `SetupError` or `CellFailed` as soon as a cell has failed; the others are stopped then, to be
+    resumed.
     """
     most = cells[0].parallel_cells or os.cpu_count() or 1
     waiting = list(cells)
@@ -95,7 +96,7 @@ class _Worker:
         sender.close()  # the child has it now; its death is the end of the pipe here
 
     def relay(self, display: Display) -> bool:
-        """Pass on what it reports; False once it has ended well. Raises `SetupError` if not."""
+        """Pass on what it reports; False once it has ended well. Raises if it has not."""
         try:
             while self._reports.poll():
                 kind, content = self._reports.recv()
@@ -110,8 +111,10 @@ class _Worker:
         except (EOFError, OSError):
             self.process.join()
             if self.process.exitcode:
-                code = f"{self._title}: its process ended with code {self.process.exitcode}"
-                raise SetupError(self._failed or [code]) from None
+                if self._failed:
+                    raise SetupError(self._failed) from None
+                code = self.process.exitcode
+                raise CellFailed(f"{self._title}: its process ended with code {code}") from None
             return False
         return True
 

@@ -15,6 +15,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
+from agents.serving.base import ServerError
 from benchmarks.composition import (
     CONFIGS,
     check_choices,
@@ -23,15 +24,11 @@ from benchmarks.composition import (
     hydra_here,
     rewritten,
 )
-from benchmarks.errors import SetupError
+from benchmarks.errors import CellFailed, SetupError
 
 _MULTIRUN = ("-m", "--multirun")
 
 _SIGNALLED = 128
-
-
-class CellFailed(Exception):
-    """A cell of a sweep did not come to its end; the others still run."""
 
 
 def hydra_arguments(arguments: Sequence[str]) -> bool:
@@ -61,23 +58,27 @@ def by_hydra(arguments: Sequence[str], job: Callable[[list[str]], int]) -> int:
         for combination in combinations(overrides):
             compose(combination)
 
+    failed: list[str] = []  # Hydra raises the first only
+
     def task(_: DictConfig) -> None:
         mine = list(HydraConfig.get().overrides.task)
         try:
             code = job(mine)
-        except SetupError as error:
-            raise CellFailed(f"{' '.join(mine)}: {error}") from None
+            reason = f"exit code {code}"
+        except (SetupError, CellFailed, ServerError) as error:
+            code, reason = 1, str(error)
         if code > _SIGNALLED:
             sys.exit(code)  # told to stop: the cells after this one must not start
         if code:
-            raise CellFailed(f"{' '.join(mine)}: exit code {code}")
+            failed.append(f"{' '.join(mine).replace('++', '')}: {reason}")
+            raise CellFailed(failed[-1])
 
     sys.argv = [sys.argv[0], *flags, *overrides]
     os.environ["HYDRA_FULL_ERROR"] = "1"  # exceptions come here instead of being printed by Hydra
     try:
         hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="config")(task)()
     except (CellFailed, HydraException) as error:
-        print(error, file=sys.stderr)
+        print("\n".join(failed) or error, file=sys.stderr)
         return 1
     return 0
 

@@ -165,6 +165,37 @@ def test_a_sweep_runs_every_combination_and_leaves_no_other_folders(tmp_path: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
+def test_every_cell_that_fails_in_a_sweep_is_named_and_the_others_run(tmp_path: Path) -> None:
+    for memory in ("linear", "a1"):
+        folder = tmp_path / f"main/archive/simulated/{memory}/seed0"
+        folder.mkdir(parents=True)
+        (folder / "rows.jsonl").write_text("{}\n")
+    done = subprocess.run(
+        command(tmp_path, "-m", "memory=linear,none,a1", "dataset.limit=1"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 1
+    told = [line for line in done.stderr.splitlines() if "has rows.jsonl but no cell.yaml" in line]
+    assert ["linear" in told[0], "a1" in told[1], len(told)] == [True, True, 2]
+    assert [cell.parent.name for cell in find_cells(tmp_path)] == ["none"]
+
+
+def test_a_worker_that_is_killed_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
+    cells = "cells=[['memory=linear'],['memory=none']]"
+    many = ["dataset.documents=400", "dataset.questions=60", cells, "parallel_cells=2"]
+    child = subprocess.Popen(
+        command(tmp_path, *many), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    while child.poll() is None and not _rows(tmp_path):
+        time.sleep(0.005)
+    os.kill(_workers(child.pid)[0], signal.SIGKILL)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 1
+    assert "its process ended with code -9" in err.splitlines()[0] and "Traceback" not in err
+
+
 def test_flags_of_hydra_keep_their_values_wherever_they_stand(tmp_path: Path) -> None:
     for arguments in (["seed=3", "--cfg", "job"], ["--cfg", "job", "seed=3"]):
         done = subprocess.run(
@@ -198,12 +229,12 @@ def test_ctrl_c_in_a_terminal_ends_all_cells_quietly(tmp_path: Path) -> None:
 def _busy(pid: int, results: Path, seed: int) -> bool:
     if seed == 2:
         return any(results.rglob(f"seed{seed}/rows.jsonl"))
+    return any("pydantic_core" in Path(f"/proc/{w}/maps").read_text() for w in _workers(pid))
+
+
+def _workers(pid: int) -> list[int]:
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return any(
-        "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()
-        and "pydantic_core" in Path(f"/proc/{child}/maps").read_text()
-        for child in children
-    )
+    return [int(c) for c in children if "spawn_main" in Path(f"/proc/{c}/cmdline").read_text()]
 
 
 def test_killed_from_outside_a_real_cell_is_finished_by_the_same_command(tmp_path: Path) -> None:
