@@ -16,6 +16,7 @@ from wmt.views import shown_kind
 MAX_TOKENS = 256
 _MAX_IDS = 64
 _FEW = 8
+_SCORE_TOKENS = len(", u=0.00, U=-0.00")  # no tokenizer makes more tokens than bytes
 _MARGIN_TOKENS = 64  # what a chat template adds around the messages
 _CLOSING = "Name the ids of the memories to select as one JSON object."
 _CUT = re.compile(r'\{\s*"selected"\s*:\s*\[([0-9,\s]*)(?:(\])|\Z)')
@@ -85,23 +86,24 @@ class LLMSelector:
         )
         blocks: dict[int, str] = {}
         for candidate in by_usefulness(request.candidates):
-            block = self._block(candidate)
-            cost = await self._model.count_tokens(block)
+            # Counted without the scores, which move at every step while counts are cached by text.
+            cost = await self._model.count_tokens(self._block(candidate, scores=False))
+            cost += _SCORE_TOKENS if self._scores else 0
             if cost <= room:
-                blocks[candidate.id] = block
+                blocks[candidate.id] = self._block(candidate, self._scores)
                 room -= cost
         listed = "".join(blocks[each] for each in sorted(blocks))
         return f"{head}\n{CANDIDATES}:\n{listed}\n{_CLOSING}", set(blocks)
 
-    def _block(self, candidate: Candidate) -> str:
+    def _block(self, candidate: Candidate, scores: bool) -> str:
         node = candidate.node
         return item_text(
             Item(
                 node.id,
                 shown_kind(node),
                 node.lifecycle.value,
-                score=candidate.score if self._scores else None,
-                priority=candidate.priority if self._scores else None,
+                score=candidate.score if scores else None,
+                priority=candidate.priority if scores else None,
                 content=candidate.text,
             )
         )

@@ -226,6 +226,17 @@ async def test_the_prompt_is_held_within_the_window_and_the_cut_is_counted(windo
     assert [item.id for item in shown] == list(range(41 - len(shown), 41)), "the best are shown"
 
 
+async def test_a_candidate_is_not_counted_again_when_its_scores_move() -> None:
+    """Every count is a request to the server's tokenizer; models cache them by text."""
+    model = Replies()
+    selector = LLMSelector(model, scores=True)
+    await selector.select(request(*[candidate(i, f"fact {i}") for i in range(5)]))
+    before = set(model.counted)
+    await selector.select(request(*[candidate(i, f"fact {i}", 0.31, 0.17) for i in range(5)]))
+    assert set(model.counted) == before
+    assert "u=0.31, U=0.17" in model.requests[1].messages[1].content
+
+
 async def test_a_window_too_small_for_any_candidate_makes_no_call() -> None:
     model = Replies(context_window=400)
     done = await LLMSelector(model, scores=True).select(request(*FOUR))
