@@ -60,7 +60,7 @@ class GaiaConfig(QuestionDatasetConfig):
         if self.path is None:
             return missing(self.revision, self.split)
         try:
-            self._named(read(self.path, self.split, self.text_only))
+            self._named(self._read(self.path))
         except SetupError as error:
             return list(error.lines)
         return []
@@ -68,16 +68,26 @@ class GaiaConfig(QuestionDatasetConfig):
     def prefetch(self) -> str:
         """Download the data into the cache; one line that says where it is."""
         folder = download(self.revision, self.split)
-        return f"{len(self._asked(read(folder, self.split, self.text_only)))} questions in {folder}"
+        return f"{len(self._asked(self._read(folder)))} questions in {folder}"
 
     def load(self, tools: ToolsConfig) -> Gaia:
         """The uncut set, counts checked; raises `SetupError`."""
         folder = self.path or download(self.revision, self.split)
-        questions = read(folder, self.split, self.text_only)
+        questions = self._read(folder)
         revision = f"local-{content_hash(folder, self.split)}" if self.path else self.revision
         asked = self._asked(questions)
         whole = len(asked) == len(questions)
         return Gaia(self._named(questions), revision, asked, tools, whole)
+
+    def _read(self, folder: Path) -> list[Question]:
+        """All questions of the split; raises `SetupError` if none of them would be asked."""
+        questions = read(folder, self.split, self.text_only)
+        if not self._asked(questions):
+            raise SetupError(
+                f"dataset: every question in {folder} has an attached file, and {self.name} asks "
+                "those without; take dataset=gaia"
+            )
+        return questions
 
     def _named(self, questions: Sequence[Question]) -> str:
         """The set's name. Somebody's own questions in GAIA's layout are welcome, but neither a row

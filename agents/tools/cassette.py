@@ -79,15 +79,25 @@ def _find(cassette: Path, tool: str, key: str) -> str | None:
 
 def _keep(cassette: Path, tool: str, key: str, answer: str) -> str:
     """Store `answer` unless another run was first; returns what stands."""
+    with contextlib.closing(_made(cassette)) as file, file:
+        file.execute("INSERT OR IGNORE INTO web VALUES (?, ?, ?)", (tool, key, answer))
+        row = file.execute("SELECT answer FROM web WHERE tool = ? AND arguments = ?", (tool, key))
+        return str(row.fetchone()[0])
+
+
+def _made(cassette: Path) -> sqlite3.Connection:
+    """The file, made if it is not there."""
     cassette.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(sqlite3.connect(cassette, timeout=30)) as file, file:
+    file = sqlite3.connect(cassette, timeout=30)
+    try:
         file.execute(
             "CREATE TABLE IF NOT EXISTS web "
             "(tool TEXT, arguments TEXT, answer TEXT NOT NULL, PRIMARY KEY (tool, arguments))"
         )
-        file.execute("INSERT OR IGNORE INTO web VALUES (?, ?, ?)", (tool, key, answer))
-        row = file.execute("SELECT answer FROM web WHERE tool = ? AND arguments = ?", (tool, key))
-        return str(row.fetchone()[0])
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def _existing(cassette: Path) -> str:
@@ -102,6 +112,15 @@ def content_hash(cassette: Path) -> str:
         for row in file.execute("SELECT tool, arguments, answer FROM web ORDER BY 1, 2"):
             digest.update(json.dumps(row).encode())
     return digest.hexdigest()[:16]
+
+
+def check_writable(cassette: Path) -> str:
+    """Why nothing can be recorded into `cassette`, which is made if need be; "" if it can."""
+    try:
+        _made(cassette).close()
+    except (OSError, sqlite3.Error) as error:
+        return f"{cassette} cannot be recorded into ({error}); give another file"
+    return ""
 
 
 def check(cassette: Path) -> str:

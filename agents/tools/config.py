@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from agents.tools.base import Tool
 from agents.tools.calculator import Calculator
-from agents.tools.cassette import Web, WebMode, check, content_hash
+from agents.tools.cassette import Web, WebMode, check, check_writable, content_hash
 from agents.tools.contamination import ContaminationConfig, ContaminationGuard
 from agents.tools.files import FilesConfig, ReadFile
 from agents.tools.page import PageConfig, ReadPage
@@ -82,8 +82,10 @@ class ToolsConfig(BaseModel):
             for package, extra in self._packages()
             if importlib.util.find_spec(package) is None
         ]
-        if self.web == "replay" and self.cassette is not None and (wrong := check(self.cassette)):
-            lines.append(f"tools.cassette: {wrong}")
+        if self.web in ("replay", "record") and self.cassette is not None:
+            judge = check if self.web == "replay" else check_writable
+            if wrong := judge(self.cassette):
+                lines.append(f"tools.cassette: {wrong}")
         if self.python.enabled and not self.python.unsafe and (why := why_not_isolated()):
             lines.append(
                 f"tools.python: this machine cannot isolate code ({why}); allow user namespaces "

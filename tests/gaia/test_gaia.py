@@ -104,6 +104,14 @@ def test_preflight_of_a_local_folder(root: Path, tmp_path: Path) -> None:
     assert "must be laid out" in line
 
 
+def test_a_folder_without_a_question_to_ask(tmp_path: Path) -> None:
+    folder.write(tmp_path, [row for row in folder.rows() if row["file_name"]])
+    (line,) = config("gaia_text", path=tmp_path).preflight()
+    assert "every question" in line
+    assert "dataset=gaia" in line
+    assert config("gaia", path=tmp_path).preflight() == []
+
+
 def rows(answers: dict[str, str | None]) -> Sequence[Row]:
     made = [SimpleNamespace(task_id=id, answer=answer) for id, answer in answers.items()]
     return cast(Sequence[Row], made)

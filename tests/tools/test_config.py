@@ -87,6 +87,9 @@ async def test_the_hash_of_what_is_replayed(tmp_path: Path) -> None:
 def test_preflight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lost = ToolsConfig(web="replay", cassette=tmp_path / "none").preflight()
     assert [line for line in lost if "tools.cassette" in line]
+    (tmp_path / "text").write_text("not a database, but long enough to look like a file" * 9)
+    wrong = ToolsConfig(web="record", cassette=tmp_path / "text").preflight()
+    assert [line for line in wrong if "cannot be recorded into" in line]
     monkeypatch.setattr("agents.tools.config.why_not_isolated", lambda: "unshare: not permitted")
     (line,) = ToolsConfig(web="off").preflight()
     assert "tools.python" in line

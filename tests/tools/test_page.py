@@ -12,7 +12,7 @@ import pytest
 from reportlab.pdfgen import canvas
 
 from agents.tools.base import ToolError
-from agents.tools.cassette import Web, WebMode, check, content_hash
+from agents.tools.cassette import Web, WebMode, check, check_writable, content_hash
 from agents.tools.contamination import ContaminationConfig, ContaminationGuard
 from agents.tools.page import PageConfig, ReadPage, _canonical
 from tests.tools import webserver
@@ -210,6 +210,10 @@ def test_what_is_wrong_with_a_cassette(tmp_path: Path) -> None:
     assert "tools.web=record" in check(tmp_path / "none")
     (tmp_path / "text").write_text("not a database, but long enough to look like a file" * 9)
     assert "not a recording" in check(tmp_path / "text")
+    for place in (tmp_path / "text", tmp_path / "text" / "below", tmp_path):
+        assert "cannot be recorded into" in check_writable(place)
+    assert check_writable(tmp_path / "new" / "web.sqlite") == ""
+    assert check(tmp_path / "new" / "web.sqlite") == ""
 
 
 async def test_a_half_made_file_is_an_empty_one(tmp_path: Path) -> None:
