@@ -184,6 +184,8 @@ def _unreadable(override: str) -> SetupError:
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
+    if text.endswith(":") and len(lines) > 1:
+        text += f" {lines[1]}"
     return f"configuration: {text}"
 
 

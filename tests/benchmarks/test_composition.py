@@ -66,6 +66,7 @@ def refusal(*overrides: str) -> str:
             ["memory.suppression=true", "memory.scoring=false"],
             r"^memory.*suppression needs scoring",
         ),
+        (["model._target_=agents.nope.X"], r"^model: .*'agents\.nope\.X': ModuleNotFound"),
         (["seed=${nowhere}"], r"^configuration: .*nowhere"),
     ],
 )

@@ -5,12 +5,17 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 DOWNHILL = ("wmt", "agents", "benchmarks", "poisoning", "scripts")
@@ -72,3 +77,51 @@ print(*sorted(set(sys.modules) & set({HEAVY!r})))
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert run.returncode == 0, run.stderr
     assert run.stdout.split() == [], "heavy libraries are to be imported where they are used"
+
+
+def needed_by(names: set[str]) -> set[str]:
+    """Distributions that a plain install of these brings, extras left out."""
+    found: set[str] = set()
+    pending = {canonicalize_name(name) for name in names}
+    while pending:
+        name = pending.pop()
+        found.add(name)
+        try:
+            lines = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:  # for another platform
+            continue
+        wanted = [Requirement(line) for line in lines]
+        here = [each for each in wanted if not each.marker or each.marker.evaluate({"extra": ""})]
+        pending |= {canonicalize_name(each.name) for each in here} - found
+    return found
+
+
+def test_every_choice_can_be_made_with_the_core_alone() -> None:
+    """`make demo` installs no extra but llama.cpp; the published command must still say what is
+    missing for it, so its configuration classes may import nothing else."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    core = needed_by({Requirement(line).name for line in project["dependencies"]})
+    targets = set[str]()
+    for path in (ROOT / "configs").rglob("*.yaml"):
+        if "launcher" not in path.parts:
+            targets |= set(re.findall(r"_target_: (\w+(?:\.\w+)+)\.\w+", path.read_text()))
+    assert "agents.serving.vllm" in targets
+    core |= {"wmt-study", "setuptools"}  # setuptools loads itself into every process
+    extra = sorted(
+        name
+        for name, owners in metadata.packages_distributions().items()
+        if not {canonicalize_name(owner) for owner in owners} & core
+    )
+    code = f"""
+import importlib, sys
+class NotInstalled:
+    def find_spec(self, name, *_):
+        if name in {extra!r}:
+            raise ModuleNotFoundError(f"No module named {{name}}", name=name)
+sys.meta_path.insert(0, NotInstalled())
+for name in ["run", "scripts.show", *{sorted(targets)!r}]:
+    importlib.import_module(name)
+"""
+    assert {"pandas", "transformers"} <= set(extra)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
