@@ -101,7 +101,8 @@ def differences(made: Path, committed: Path) -> tuple[list[str], bool]:
             bare = [[strip(line, PROVENANCE) for line in lines] for lines in (new, old)]
             provenance = provenance or bare[0] == bare[1]
             if bare[0] != bare[1]:
-                place = next((n for n, (a, b) in enumerate(zip(*bare, strict=False)) if a != b), 0)
+                shorter = min(map(len, bare))
+                place = next((n for n in range(shorter) if bare[0][n] != bare[1][n]), shorter)
                 found.append(f"{path / name}: line {place + 1} differs")
     return found, provenance
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -71,7 +72,7 @@ def components(cells: Sequence[CellStat], dataset: str) -> Table:
     title = f"component ablations on {names.show_dataset(dataset)}"
     rows = [*names.TREES, *names.extra_memories(cell.memory for cell in cells)]
     return _table(
-        number or f"components_{dataset}",
+        number or "components_" + re.sub(r"[^A-Za-z0-9-]", "_", dataset),
         f"Table {number[-1]}: {title}" if number else title[0].upper() + title[1:],
         "Bold: the highest accuracy and the fewest tokens among the tree configurations of a "
         "block.",

@@ -13,7 +13,7 @@ from scripts.report import names, reference
 from scripts.report.benchmark import block_title
 from scripts.report.cells import CellStat
 from scripts.report.companion import blocks
-from scripts.report.stats import accuracy_interval, paired_tokens, wilson
+from scripts.report.stats import accuracy_interval, paired_tokens
 from scripts.report.style import footnote, grid_of, look, memory_legend
 
 Rows = pd.DataFrame
@@ -99,6 +99,7 @@ def token_reduction(rows: Rows, cells: Sequence[CellStat]) -> Figure | None:
     shades = ("#0072B2", "#9CC9E6", "#555555", "#BBBBBB")
     hatches = ("", "////", "....", "xxxx")
     published = reference.benchmark()
+    note = "Bars: 95% bootstrap interval."
     for place, (dataset, model, _, change) in enumerate(bars):
         number = sets.index(dataset) % len(shades)
         saved = -100 * change.ratio
@@ -124,12 +125,13 @@ def token_reduction(rows: Rows, cells: Sequence[CellStat]) -> Figure | None:
         if known[0] is not None and known[1] is not None:
             old = 100 * (1 - known[0].prompt_tokens / known[1].prompt_tokens)
             axis.plot(place, old, marker="D", color="white", markeredgecolor="black", zorder=4)
+            note = "Bars: 95% bootstrap interval. Diamonds: published."
     axis.axhline(0, color="black", linewidth=0.6)
     axis.set_xlim(-0.8, len(bars) - 0.2)
     axis.set_xticks(range(len(bars)), [bar[2] for bar in bars])
     axis.grid(axis="x", visible=False)
     axis.set_ylabel("prompt tokens saved by WMT\nagainst linear, %")
-    footnote(figure, all_marks(cells), "Bars: 95% bootstrap interval. Diamonds: published.")
+    footnote(figure, all_marks(cells), note)
     return figure
 
 
@@ -154,7 +156,7 @@ def by_level(rows: Rows, cells: Sequence[CellStat]) -> Figure | None:
         axis.set_ylabel("accuracy, %")
         axis.set_ylim(bottom=0)
     memory_legend(figure, memories)
-    footnote(figure, all_marks(cells), "Bars: 95% Wilson intervals.")
+    footnote(figure, all_marks(cells), "Bars: 95% intervals.")
     return figure
 
 
@@ -173,7 +175,7 @@ def _level_line(
         if part.empty:
             continue
         right = int((part["score"] == 1.0).sum())
-        interval = wilson(right, len(part))
+        interval = accuracy_interval(part)
         share = right / len(part)
         spots.append(level + 0.09 * offset)
         values.append(100 * share)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from scripts.report import names, reference
 from scripts.report.marks import kind
@@ -12,6 +13,8 @@ from scripts.report.poisoning import PUBLISHED, SHOWN, PoisonCell
 from scripts.report.style import footnote, grid_of, look
 
 _SHORT = {"linear": "Linear", "a1": "A1", "a2": "A2", "a3": "A3", "wmt": "WMT"}
+OUTLINED = [withStroke(linewidth=2.2, foreground="white")]
+"""Black on white, so that an interval shows on a bar of any shade."""
 METRICS = ("ASR_exposure", "ASR_answers", "PRR", "IP", "BR", "AF", "CCR", "TSR", "prompt_tokens")
 
 
@@ -46,8 +49,9 @@ def small_multiples(cells: Sequence[PoisonCell]) -> Figure | None:
                         place,
                         mean,
                         yerr=[[max(0, mean - interval.low)], [max(0, interval.high - mean)]],
-                        color="#D55E00",
+                        color="black",
                         elinewidth=0.9,
+                        path_effects=OUTLINED,
                     )
             known = published.get((PUBLISHED.get(metric, ""), memory))
             if known is not None:

@@ -68,11 +68,13 @@ def _by_step(
     figure, axes = grid_of(len(panels))
     memories = names.order_memories(key[3] for key in views)
     for axis, panel in zip(axes, panels, strict=True):
-        for memory in memories:
+        for place, memory in enumerate(memories):
             runs = views.get((*panel, memory))
             if not runs:
                 continue
             style = look(memory, memories)
+            # Later lines are thinner, so that equal ones below them still show.
+            slim = place / max(1, len(memories) - 1)
             steps, mean, low, high = _means(runs, value)
             axis.plot(
                 steps,
@@ -80,7 +82,8 @@ def _by_step(
                 color=style.colour,
                 linestyle=style.dash,
                 marker=style.marker,
-                markersize=3,
+                linewidth=2.4 - 1.4 * slim,
+                markersize=5.5 - 3 * slim,
                 markevery=max(1, len(steps) // 8),
             )
             if band:

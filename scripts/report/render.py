@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from scripts.report.layout import Line, Panel, Table, Value
+
+PAGE_LINES = 52
+"""Lines of a table that a page of `document.tex` has room for beside the caption."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -40,6 +44,7 @@ _LATEX = {
     "·": r"\textperiodcentered{}",
     "×": r"$\times$",
 }
+_LATIN_END = 0x180
 
 
 def markdown(table: Table) -> str:
@@ -61,20 +66,54 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """A `table*` float; needs booktabs and graphicx."""
-    parts = [r"\begin{table*}[p]", r"\centering", r"\footnotesize"]
+    """`table*` floats, as many as the lines need pages; needs booktabs and graphicx."""
     title = re.sub(r"^Table \d: ", "", table.title)  # LaTeX numbers by itself
-    parts.append(
-        rf"\caption{{{escape_latex(title[0].upper() + title[1:] + '. ' + table.caption)}}}"
-    )
-    parts.append(rf"\label{{tab:{table.name.replace('_', '-')}}}")
-    for panel in table.panels:
-        parts.append(r"\par\medskip")
-        if panel.title:
-            parts.append(rf"\textbf{{{escape_latex(panel.title)}}}\par\smallskip")
-        parts += _latex_panel(panel)
-    parts.append(r"\end{table*}")
+    title = title[0].upper() + title[1:]
+    parts = []
+    for number, panels in enumerate(_pages(table.panels)):
+        parts += [r"\begin{table*}[p]", r"\centering", r"\footnotesize"]
+        if number == 0:
+            parts.append(rf"\caption{{{escape_latex(f'{title}. {table.caption}')}}}")
+            parts.append(rf"\label{{tab:{table.name.replace('_', '-')}}}")
+        else:
+            parts.append(r"\addtocounter{table}{-1}")
+            parts.append(rf"\caption{{{escape_latex(title)}, continued.}}")
+        for panel in panels:
+            parts.append(r"\par\medskip")
+            if panel.title:
+                parts.append(rf"\textbf{{{escape_latex(panel.title)}}}\par\smallskip")
+            parts += _latex_panel(panel)
+        parts.append(r"\end{table*}")
     return "\n".join(parts) + "\n"
+
+
+def _pages(panels: Sequence[Panel]) -> list[list[Panel]]:
+    """Panels for one float each; long ones are cut before a block's heading."""
+    pages: list[list[Panel]] = [[]]
+    room = PAGE_LINES
+    for panel in panels:
+        lines: list[Line] = []
+        for part in _blocks(panel.lines):
+            if len(part) + 4 > room and (lines or pages[-1]):
+                if lines:
+                    pages[-1].append(replace(panel, lines=tuple(lines)))
+                pages.append([])
+                room, lines = PAGE_LINES, []
+            lines += part
+            room -= len(part)
+        pages[-1].append(replace(panel, lines=tuple(lines)))
+        room -= 6  # heads and rules
+    return pages
+
+
+def _blocks(lines: Sequence[Line]) -> list[list[Line]]:
+    """Lines by block: a heading and what stands below it, no more than a page."""
+    parts: list[list[Line]] = []
+    for line in lines:
+        if not parts or line.kind == "block" or len(parts[-1]) >= PAGE_LINES - 8:
+            parts.append([])
+        parts[-1].append(line)
+    return parts
 
 
 def latex_document(names: Iterable[str]) -> str:
@@ -90,8 +129,8 @@ def latex_document(names: Iterable[str]) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Text with LaTeX's special characters made printable."""
-    return "".join(_LATEX.get(character, character) for character in text)
+    """Text with LaTeX's special characters made printable; what its fonts lack becomes `?`."""
+    return "".join(_LATEX.get(c, c if ord(c) < _LATIN_END else "?") for c in text)
 
 
 def csv_text(table: Table) -> str:

@@ -15,9 +15,10 @@ from scripts.report.cells import CellStat
 from scripts.report.companion import BASELINE, blocks, heading
 from scripts.report.layout import Line, Panel, Table, count, p_value, percent, row
 from scripts.report.marks import legend
-from scripts.report.stats import wilson
+from scripts.report.stats import accuracy_interval
 
-LENGTHS = ((1, 3), (4, 6), (7, 10), (11, 10_000))
+LENGTHS = ((0, 0), (1, 3), (4, 6), (7, 10), (11, 10_000))
+"""Steps, from and to; 0 where linear failed before its first step."""
 
 
 def noise_records(rows: pd.DataFrame) -> list[dict[str, Any]]:
@@ -147,6 +148,7 @@ def length_table(rows: pd.DataFrame, cells: Sequence[CellStat]) -> Table | None:
                 if part.empty:
                     continue
                 span = f"{low} to {high}" if high < 1000 else f"{low} or more"
+                span = "0" if high == 0 else span
                 place = {"label": label, "dataset": dataset, "model": model, "memory": memory}
                 record = {**place, "steps": span, **_length_record(part)}
                 records.append(record)
@@ -165,7 +167,9 @@ def length_table(rows: pd.DataFrame, cells: Sequence[CellStat]) -> Table | None:
     caption = (
         "Questions by the number of steps that Linear History took on them, so that every memory "
         "is compared on the same questions; the paper names short tasks as a limitation. Tokens "
-        "are the mean prompt tokens a question; intervals are Wilson's, 95%."
+        "are the mean prompt tokens a question. Intervals are 95%: Wilson with one seed, "
+        "resampling questions with several. Questions that linear lacks are left out; 0 steps are "
+        "runs of linear that failed at once."
     )
     marks = tuple(dict.fromkeys(mark for cell in cells for mark in cell.marks))
     if marks:
@@ -178,7 +182,7 @@ def length_table(rows: pd.DataFrame, cells: Sequence[CellStat]) -> Table | None:
 
 def _length_record(part: pd.DataFrame) -> dict[str, Any]:
     right = int((part["score"] == 1.0).sum())
-    interval = wilson(right, len(part))
+    interval = accuracy_interval(part)
     return {
         "rows": len(part),
         "accuracy_pct": 100 * right / len(part),

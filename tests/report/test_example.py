@@ -76,6 +76,31 @@ def test_a_lacking_trace_or_cell_is_a_difference(tmp_path: Path) -> None:
     assert found == ["main/gaia_text/qwen3/linear/seed0: only in one of the two"]
 
 
+def test_a_lacking_row_is_named_by_its_place(tmp_path: Path) -> None:
+    first, second = kept(tmp_path, "a"), kept(tmp_path, "b")
+    (rows,) = second.rglob("rows.jsonl")
+    text = rows.read_text().splitlines(keepends=True)
+    rows.write_text("".join(sorted(text)[:-1]))
+    found, provenance = example.differences(first, second)
+    assert found == ["main/gaia_text/qwen3/linear/seed0/rows.jsonl: line 13 differs"]
+    assert not provenance
+
+
+@pytest.mark.parametrize("field", ["config_digest", "prompt_hash", "git_commit", "model_revision"])
+def test_other_prompts_that_change_no_result_are_said_only(tmp_path: Path, field: str) -> None:
+    first, second = kept(tmp_path, "a"), kept(tmp_path, "b")
+    (rows,) = second.rglob("rows.jsonl")
+    lines = [json.loads(line) for line in rows.read_text().splitlines()]
+    for line in lines:
+        line["cell"][field] = "other"
+    rows.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert example.differences(first, second) == ([], True)
+    lines[0]["tokens"]["agent"]["prompt"] += 1
+    rows.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found, _ = example.differences(first, second)
+    assert found == ["main/gaia_text/qwen3/linear/seed0/rows.jsonl: line 1 differs"]
+
+
 def test_the_readme_of_results_is_current() -> None:
     assert schema.PATH.read_text(encoding="utf-8") == schema.document()
     assert schema.main(["--check"]) == 0

@@ -5,12 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from scripts.report.layout import Panel, Table, Value, block, row
-from scripts.report.render import csv_text, escape_latex, latex, latex_document, markdown, terminal
+from scripts.report.render import (
+    PAGE_LINES,
+    csv_text,
+    escape_latex,
+    latex,
+    latex_document,
+    markdown,
+    terminal,
+)
 
 TABLE = Table(
     name="some_table",
@@ -91,3 +100,32 @@ def test_the_terminal_shows_every_value_at_any_width(width: int) -> None:
     for value in ("1.00", "2.00 t", "9.00", "error 1", "Model_1 [arm]", "Set A"):
         assert value in text
     assert "…" not in text
+
+
+def long_table(blocks: int, rows: int) -> Table:
+    lines = [
+        line
+        for number in range(blocks)
+        for line in (block(f"block {number}"), *(row(f"r{number}-{k}", "1") for k in range(rows)))
+    ]
+    return replace(TABLE, panels=(Panel(("Memory", "Acc. %"), tuple(lines)),))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "rows", "floats"), [(1, 20, 1), (6, 28, 6), (3, 12, 1), (1, 200, 5)]
+)
+def test_a_table_longer_than_a_page_is_continued_on_the_next(
+    blocks: int, rows: int, floats: int
+) -> None:
+    text = latex(long_table(blocks, rows))
+    assert text.count(r"\begin{table*}") == text.count(r"\end{table*}") == floats
+    assert text.count(r"\addtocounter{table}{-1}") == floats - 1
+    assert text.count("continued.}") == floats - 1
+    assert text.count(r"\label{") == 1
+    assert len(re.findall(r"^r\d+-\d+ & 1 ", text, flags=re.MULTILINE)) == blocks * rows
+    for part in text.split(r"\begin{table*}")[1:]:
+        assert len(re.findall(r"\\\\$", part, flags=re.MULTILINE)) <= PAGE_LINES
+
+
+def test_latex_fonts_lack_some_characters() -> None:
+    assert escape_latex("é模型Ж") == "é???"

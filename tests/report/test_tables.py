@@ -202,6 +202,39 @@ def test_length_is_that_of_linear_on_the_same_question(tmp_path: Path) -> None:
     assert length_table(load(tmp_path / "b", rows[2:]).rows, without) is None
 
 
+def test_seeds_of_a_question_are_resampled_together_in_the_length_table(tmp_path: Path) -> None:
+    rows = [
+        row
+        for seed in range(3)
+        for memory in ("linear", "wmt")
+        for row in make_cell([1, 1, 0, 0], [10] * 4, memory=memory, seed=seed)
+    ]
+    results = load(tmp_path, rows)
+    table = length_table(results.rows, summarize(results.rows))
+    assert table is not None
+    for record in table.records:
+        # every seed repeats the four answers: 12 rows say no more than 4, all between 0 and 100
+        assert (record["rows"], record["accuracy_low_pct"]) == (12, 0.0)
+        assert record["accuracy_high_pct"] == 100.0
+        assert record["steps"] == "1 to 3"
+
+
+def test_what_linear_failed_at_once_has_a_length_of_its_own(tmp_path: Path) -> None:
+    rows = [
+        make_row("q1", memory="linear", status="error", steps=0),
+        make_row("q2", 1, memory="linear", steps=2),
+        make_row("q1", 1, memory="wmt"),
+        make_row("q2", 0, memory="wmt"),
+    ]
+    results = load(tmp_path, rows)
+    table = length_table(results.rows, summarize(results.rows))
+    assert table is not None
+    found = {(r["memory"], r["steps"]): r["accuracy_pct"] for r in table.records}
+    assert found["linear", "0"] == 0
+    assert found["wmt", "0"] == 100
+    assert found["wmt", "1 to 3"] == 0
+
+
 def test_noise_floor_of_the_questions_that_both_sets_ran(tmp_path: Path) -> None:
     rows = [
         *make_cell([1, 1, 0, 0], [100] * 4, memory="wmt", dataset="gaia_text"),
