@@ -122,7 +122,9 @@ class RecordingMemory(ABC):
             action = self._last_step = control.act(step.action, step.thought)
         if operation is not None and operation.kind == "complete":
             try:
-                self._last_step = await control.complete(operation.result)
+                completed = await control.complete(operation.result)
+                if action is None:
+                    self._last_step = completed
             except Refused as why:
                 refused.append(str(why))
         for superseded in self._to_supersede:

@@ -143,7 +143,8 @@ class TreeMemory(RecordingMemory):
         return self.tree.priority(task, self.config.retention)
 
     def _forced(self) -> frozenset[int]:
-        """What shows the last step: its action, or the summary of the branch it was folded into."""
+        """What shows the last step: its action, or else the task that it completed; where that was
+        folded, the summary that stands for it."""
         if self._last_step is None or not self.config.show_last_step:
             return frozenset()
         shown = self.tree.stand_in(self._last_step)

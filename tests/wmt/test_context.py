@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.wmt.models import Replies
 from wmt.grammar import parse
 from wmt.memory import Action, Step, TaskOperation, WorkingContext
-from wmt.nodes import Outcome
+from wmt.nodes import Lifecycle, Outcome
 from wmt.presets import NAMES, preset
 from wmt.recording import RecordingMemory
 from wmt.synthesizer import View, fit
@@ -71,6 +71,21 @@ async def test_the_last_step_is_shown_whole_whatever_the_selector_says() -> None
     assert titles(await memory.context())["Folded summaries"] == [1], "what it was folded into"
     memory.supersede(1)
     assert (await memory.context()).selected == (0,), "nothing of an obsolete branch"
+
+
+@pytest.mark.parametrize("name", TREES)
+async def test_an_action_that_ends_its_task_is_shown_all_the_same(name: str) -> None:
+    """The agent completed the task before it saw what the action brought."""
+    memory = built(name, Replies())
+    await memory.record(Step("", TaskOperation("open", goal="find"), act("early")))
+    await memory.record(Step("", TaskOperation("complete", result="done"), act("seen by nobody")))
+    context = await memory.context()
+    assert "seen by nobody" in context.text or memory.node(1).lifecycle is Lifecycle.FOLDED
+    assert 1 in context.selected or memory.node(1).lifecycle is not Lifecycle.FOLDED
+    await memory.record(Step("", TaskOperation("open", goal="next")))
+    await memory.record(Step("", TaskOperation("complete", result="nothing to do")))
+    context = await memory.context()
+    assert 4 in context.selected, "without an action, the task that ended is the step"
 
 
 async def test_the_smaller_of_the_configured_and_the_available_budget_counts() -> None:

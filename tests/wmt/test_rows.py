@@ -159,7 +159,7 @@ def test_a1_has_the_switches_of_tree_selection_summary() -> None:
         ("wmt", STORY, FEW, {"folding": False}),
         ("wmt", STORY, FEW, {"suppression": False}),
         ("wmt", STORY, FEW, {"scoring": False, "suppression": False, "selection": "relevance"}),
-        ("a2", RIVALS, FEW, {"scoring": False, "selection": "relevance"}),
+        ("a2", RIVALS, {**FEW, "lexical_top_k": 3}, {"scoring": False, "selection": "relevance"}),
         ("wmt", STORY, FEW, {"show_last_step": False}),
         ("wmt", STORY, FEW, {"folded_priority": "subtree"}),
         (
