@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.utils import JobReturn, JobStatus, filter_overrides
+from hydra.errors import HydraException
 from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
@@ -96,20 +97,22 @@ class _Job:
             done.return_value = 0
         else:
             done.status = JobStatus.FAILED
-            done.return_value = RuntimeError(
+            done.return_value = HydraException(
                 f"job #{self.number} ended with exit code {self.code}; see {self.log}"
             )
         return done
 
 
 def slots(gpus: list[str] | None, workers: int | None) -> list[str]:
-    """The CUDA_VISIBLE_DEVICES of each worker; raises ValueError if there is nothing to run on."""
+    """The CUDA_VISIBLE_DEVICES of each worker; HydraException if there is nothing to run on."""
+    if workers is not None and workers < 1:
+        raise HydraException(f"hydra.launcher.workers={workers}: must be at least 1, or null")
     found = _visible_gpus() if gpus is None else gpus
     if found:
         return found[:workers]
     if workers:
         return [""] * workers
-    raise ValueError(
+    raise HydraException(
         "hydra/launcher=local: no GPU found. Give hydra.launcher.gpus=[0,1] or, for a model "
         "without one, hydra.launcher.workers=2"
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from hydra.errors import HydraException
 
 from benchmarks.compute import read_ledger
 from benchmarks.store import find_cells
@@ -25,8 +27,31 @@ def test_every_gpu_is_a_slot(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_gpu_the_workers_have_to_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert slots(None, 2) == ["", ""]
-    with pytest.raises(ValueError, match=r"hydra\.launcher\.workers"):
+    with pytest.raises(HydraException, match=r"hydra\.launcher\.workers"):
         slots(None, None)
+
+
+@pytest.mark.parametrize("workers", [0, -1])
+def test_no_workers_is_a_mistake_and_no_endless_wait(workers: int) -> None:
+    with pytest.raises(HydraException, match=r"hydra\.launcher\.workers=.*at least 1"):
+        slots(["0"], workers)
+
+
+def test_nothing_to_run_on_is_one_line(tmp_path: Path) -> None:
+    line = [
+        *[sys.executable, "run.py", "-m", "+grid=paper", "model=simulated", "dataset=archive"],
+        *["memory=none", f"results_dir={tmp_path}", "hydra/launcher=local"],
+    ]
+    done = subprocess.run(
+        line,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
+    )
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1 and "no GPU found" in done.stderr
 
 
 @pytest.mark.slow
