@@ -11,7 +11,7 @@ from typing import Any
 from scripts.report import names, reference
 from scripts.report.cells import CellStat
 from scripts.report.layout import DASH, Line, Panel, Table, Value, best, block, millions, percent
-from scripts.report.marks import kind, legend
+from scripts.report.marks import LACKING, kind, legend
 
 NONE_NOTE = (
     "No Memory keeps the agent's loop here, as section 3.1 says; the published row spends so few "
@@ -21,7 +21,6 @@ SCAFFOLD_NOTE = (
     "Published token totals come from another scaffold: they compare in order and ratio, not in "
     "size."
 )
-LACKING = "missing all"
 
 Grid = dict[tuple[str, str, str, str], CellStat]
 """Cells by label, dataset, model and memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -52,6 +52,14 @@ class CellStat:
     def millions(self) -> float:
         """Prompt tokens of one pass over the set, in millions."""
         return self.prompt_tokens / 1e6
+
+
+def lacking(cells: Iterable[CellStat], memories: Collection[str]) -> bool:
+    """Whether some block has no cell for one of these memories."""
+    found: dict[tuple[str, str, str], set[str]] = {}
+    for cell in cells:
+        found.setdefault((cell.label, cell.dataset, cell.model), set()).add(cell.memory)
+    return any(not present.issuperset(memories) for present in found.values())
 
 
 def summarize(rows: pd.DataFrame) -> list[CellStat]:

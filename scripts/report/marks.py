@@ -33,6 +33,9 @@ MEANING = {
 }
 """What each mark says in a caption; a mark may carry a number, as in `missing 3`."""
 
+LACKING = "missing all"
+"""The mark of a memory that did not run where others did."""
+
 _SAME_IN_BLOCK = {
     "mixed settings": ["settings"],
     "mixed data": ["dataset_revision", "dataset_ids_hash"],

@@ -66,9 +66,9 @@ def small_multiples(cells: Sequence[PoisonCell]) -> Figure | None:
         axis.set_title(SHOWN[metric])
     figure.suptitle(f"{names.show_model(model)} [{label}]", fontsize=8)
     marks = dict.fromkeys(kind(mark) for cell in members.values() for mark in cell.marks)
-    footnote(
-        figure,
-        marks,
-        "Means over scenarios, 95% intervals; diamonds: published; arrows: preferred direction.",
-    )
+    note = "Means over scenarios, 95% intervals; diamonds: published; arrows: preferred direction."
+    if len(groups) > 1:
+        others = ", ".join(f"{names.show_model(m)} [{arm}]" for arm, m in groups[1:])
+        note += f" Not shown: {others}."
+    footnote(figure, marks, note)
     return figure

@@ -96,7 +96,9 @@ def _by_step(
         axis.set_ylabel(what)
         axis.set_ylim(bottom=0)
     memory_legend(figure, memories)
-    footnote(figure, marks, note)
+    sizes = sorted({len(runs) for runs in views.values()})
+    traced = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    footnote(figure, marks, f"{note} Traced runs of a configuration: {traced}.")
     return figure
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from scripts.report import names, reference
-from scripts.report.cells import CellStat
+from scripts.report.cells import CellStat, lacking
 from scripts.report.layout import DASH, Line, Panel, Table, block, count, row
-from scripts.report.marks import legend
+from scripts.report.marks import LACKING, legend
 
 Scope = Mapping[tuple[str, str, str], CellStat]
 """Cells of one arm by set, model and memory."""
@@ -150,7 +150,7 @@ def prose_table(cells: Sequence[CellStat]) -> Table:
                     _number(theirs),
                 )
             )
-    marks = tuple(dict.fromkeys(mark for cell in cells for mark in cell.marks))
+    marks = _marks(cells)
     caption = (
         "What section 4.1 gives in prose. Means are over models; the published values recompute "
         "from the tables to the printed digit."
@@ -159,6 +159,12 @@ def prose_table(cells: Sequence[CellStat]) -> Table:
         caption += f" Marks in these results: {legend(marks)}."
     panel = Panel(("What", "Set", "Model", "Unit", "Ours", "Published"), tuple(lines))
     return Table("prose", "Averages of the prose", caption, (panel,), tuple(records), marks)
+
+
+def _marks(cells: Sequence[CellStat]) -> tuple[str, ...]:
+    """Those of the cells, and that of memories without a cell: sums and means lack them."""
+    marks = dict.fromkeys(mark for cell in cells for mark in cell.marks)
+    return (*marks, *([LACKING] if lacking(cells, names.GRID) else []))
 
 
 def _number(figure: Figure | None) -> str:
@@ -201,7 +207,7 @@ def totals_table(cells: Sequence[CellStat]) -> Table:
                 ]
                 title = "All sets" if dataset == "all" else names.show_dataset(dataset)
                 lines.append(row(title, what, *texts))
-    marks = tuple(dict.fromkeys(mark for cell in cells for mark in cell.marks))
+    marks = _marks(cells)
     caption = (
         "Appendix A.5. Runs count rows, seeds included; tokens are of one pass (the mean over "
         "seeds). The tokenizers of the models differ, so a total over models is workload, not a "

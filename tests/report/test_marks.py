@@ -13,6 +13,7 @@ from scripts.report.build import build_tables
 from scripts.report.cells import summarize
 from scripts.report.load import ResultsError, load_results
 from scripts.report.marks import MEANING, kind, legend, table_marks
+from scripts.report.names import GRID
 from scripts.report.synthetic import make_cell, make_row, write_rows
 
 
@@ -131,6 +132,26 @@ def test_every_table_shows_its_marks_in_itself(tmp_path: Path) -> None:
         texts = [v.text for panel in table.panels for line in panel.lines for v in line.values]
         assert any("simulated" in text for text in texts), table.name
         assert "simulated = " in table.caption
+
+
+def test_sums_over_memories_say_that_one_is_lacking(tmp_path: Path) -> None:
+    rows = [
+        row
+        for memory in GRID
+        for dataset in ("gaia_text", "gaia")
+        for row in make_cell([1, 0, 1, 0], [9] * 4, memory=memory, dataset=dataset)
+        if (memory, dataset) != ("tree_summary", "gaia")
+    ]
+    tables = {t.name: t for t in build_tables(load_results(write_rows(tmp_path / "a", rows)))}
+    for name in ("prose", "totals", "table3"):
+        assert tables[name].marks == ("missing all",)
+        assert "missing = " in tables[name].caption
+    rows += make_cell([1, 0, 1, 0], [9] * 4, memory="tree_summary", dataset="gaia")
+    assert {
+        mark
+        for table in build_tables(load_results(write_rows(tmp_path / "b", rows)))
+        for mark in table.marks
+    } == set()
 
 
 def settings(root: Path, name: str, seed: int = 0, **changes: Any) -> None:
