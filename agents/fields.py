@@ -10,7 +10,8 @@ from wmt.memory import TaskOperation
 
 
 def read_operation(value: Any) -> tuple[TaskOperation | None, list[str]]:
-    """`{"open": goal}`, `{"complete": result}`, `{"resume": id}` or nothing, and the repairs."""
+    """`{"open": goal}`, `{"open": goal, "under": id}`, `{"complete": result}`, `{"resume": id}` or
+    nothing, and the repairs."""
     errors: list[str] = []
     if isinstance(value, str):
         kind, colon, rest = value.strip().strip("{}").partition(":")
@@ -30,18 +31,29 @@ def read_operation(value: Any) -> tuple[TaskOperation | None, list[str]]:
         errors.append("several_task_operations")
     kind, content = kinds[0], given[kinds[0]]
     if kind == "resume":
-        digits = str(content).strip("[] ")
-        if isinstance(content, bool) or not (digits.isascii() and digits.isdigit()):
+        task = _task_id(content)
+        if task is None:
             return None, [*errors, "bad_task_operation"]
-        return TaskOperation("resume", task=int(digits[:9])), errors
+        return TaskOperation("resume", task=task), errors
     if isinstance(content, dict):
         content = next((item for item in content.values() if isinstance(item, str)), "")
     content = content if isinstance(content, str) else _plain(content)
     if not content.strip():
         return None, [*errors, "bad_task_operation"]
     if kind == "open":
-        return TaskOperation("open", goal=content), errors
+        parent = _task_id(given["under"]) if "under" in given else None
+        if "under" in given and parent is None:
+            return None, [*errors, "bad_task_operation"]
+        return TaskOperation("open", goal=content, parent=parent), errors
     return TaskOperation("complete", result=content), errors
+
+
+def _task_id(value: Any) -> int | None:
+    """A task's number as models write it: 3, "3" or "[3]"."""
+    digits = str(value).strip("[] ")
+    if isinstance(value, bool) or not (digits.isascii() and digits.isdigit()):
+        return None
+    return int(digits[:9])
 
 
 def read_arguments(value: Any, schema: dict[str, Any]) -> tuple[dict[str, Any], list[str], str]:

@@ -80,8 +80,7 @@ async def run_episode(
     """Run one question to its end. `chat` should be the `Meter` that the memory calls too.
 
     A dead server, a bad reply and a spent limit are data (`EpisodeRecord.status`); a bug raises.
-    Time that ran out while the server was being restarted is an error, which is tried again, and no
-    `time_limit`, which would stay.
+    Time that ran out while the server restarted is an error, tried again, and no `time_limit`.
     """
     meter = chat if isinstance(chat, Meter) else Meter(chat)
     text, _ = clean_text(question_text(question, [path.name for path in files]))
@@ -138,7 +137,12 @@ class _Episode:
         self.plain_text = config.reply_format == "text" or (
             config.reply_format == "auto" and not meter.structured_output
         )
-        system = system_prompt(tools, answer_instructions, plain_text=self.plain_text)
+        system = system_prompt(
+            tools,
+            answer_instructions,
+            plain_text=self.plain_text,
+            under=not (config.guided or self.plain_text),  # spared to small models
+        )
         examples = worked_examples(self.tools, config.examples, plain_text=self.plain_text)
         self.prefix = (Message("system", system), *examples)
         self.schemas = StepSchemas(

@@ -32,7 +32,7 @@ class Bounds:
     argument: int
 
 
-OPERATIONS = ("none", "open", "complete", "resume")
+OPERATIONS = ("none", "open", "open_under", "complete", "resume")
 
 
 def step_schema(
@@ -51,6 +51,7 @@ def step_schema(
     operation_schemas = {
         "none": {"type": "null"},
         "open": _object({"open": goal}),
+        "open_under": _object({"open": goal, "under": {"type": "integer"}}),
         "complete": _object({"complete": goal}),
         "resume": _object({"resume": {"type": "integer"}}),
     }

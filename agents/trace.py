@@ -100,8 +100,9 @@ def event_record(event: Event) -> dict[str, Any]:
 
 
 def operation_record(operation: TaskOperation | None) -> dict[str, Any] | None:
-    """A task operation as it stands in a reply: `{"open": goal}`."""
+    """A task operation as it stands in a reply: `{"open": goal}`, `{"open": goal, "under": id}`."""
     if operation is None:
         return None
     value = {"open": operation.goal, "complete": operation.result, "resume": operation.task}
-    return {operation.kind: value[operation.kind]}
+    under = {} if operation.parent is None else {"under": operation.parent}
+    return {operation.kind: value[operation.kind], **under}

@@ -28,9 +28,14 @@ def question_text(question: str, files: Sequence[str] = ()) -> str:
 
 
 def system_prompt(
-    tools: Sequence[Tool], answer_instructions: str, *, plain_text: bool = False
+    tools: Sequence[Tool],
+    answer_instructions: str,
+    *,
+    plain_text: bool = False,
+    under: bool = False,
 ) -> str:
-    """Instructions, tools, answer instructions."""
+    """Instructions, tools, answer instructions. `under`: whether a task may be opened under another
+    than the active one."""
     shown = [
         {
             "name": tool.name,
@@ -45,6 +50,7 @@ def system_prompt(
         final=FINAL_ANSWER,
         answer_instructions=answer_instructions.strip(),
         plain_text=plain_text,
+        under=under,
     )
 
 

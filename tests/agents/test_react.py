@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from agents.ledger import Meter
 from agents.react import AgentConfig, run_episode
 from agents.tools.base import ToolResult
 from agents.trace import EpisodeRecord
+from benchmarks.composition import compose
 from tests.agents.fakes import FunctionTool, ListMemory, ScriptedChat, read, search, step_json
 from wmt.chat import ChatError, ChatRequest, Completion, ContextOverflow, Usage
 from wmt.memory import TaskOperation
@@ -354,3 +356,33 @@ async def test_images_take_room_in_the_window() -> None:
     assert record.status == "context_limit" and len(chat.requests) == 1
     first, second = memory.available
     assert first is not None and first > 3000 and second == 0
+
+
+async def test_a_task_can_be_opened_under_a_named_task_of_the_path() -> None:
+    """Spec 3: under the active task, or under a named task of the path."""
+    chat = ScriptedChat(
+        [
+            step_json("search", {"query": "a"}, operation={"open": "first"}),
+            step_json("search", {"query": "b"}, operation={"open": "second", "under": 0}),
+            step_json("search", {"query": "c"}, operation={"open": "third", "under": 1}),
+            step_json("final_answer", {"answer": "x"}),
+        ]
+    )
+    config = compose(["model=simulated", "dataset=archive", "memory=unweighted"]).cells[0].memory
+    meter = Meter(chat)
+    memory = config.build(meter)
+    limits = AgentConfig(max_new_tokens=100)
+    record = await run_episode("Where?", memory, meter, [search()], limits)
+    paths = [step.context.active_path for step in record.steps]
+    assert paths == [[0], [0, 1], [0, 3], [0, 3]]
+    assert record.steps[1].operation == {"open": "second", "under": 0}
+    assert record.steps[2].refused == ["A task can only be opened under a task of the path: 0, 3."]
+    assert '"under": number' in chat.requests[0].messages[0].content
+    schema = json.dumps(chat.requests[0].json_schema)
+    assert '"under": {"type": "integer"}' in schema
+
+
+async def test_small_models_are_spared_the_parent() -> None:
+    _, chat, _ = await run([step_json("final_answer", {"answer": "x"})], guided=True)
+    assert "under" not in json.dumps(chat.requests[0].json_schema)
+    assert '"under"' not in chat.requests[0].messages[0].content
