@@ -43,7 +43,7 @@ class ContaminationGuard:
 
     def bars_address(self, url: str) -> bool:
         """Whether `url` is on the list."""
-        written = unquote(url).lower()
+        written = unquote(unquote(url)).lower()  # some sites decode an address twice
         return any(part in written for part in self._addresses)
 
     def bars_text(self, text: str) -> bool:

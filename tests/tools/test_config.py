@@ -54,6 +54,7 @@ def test_a_recording_needs_a_file(mode: str) -> None:
         ("https://huggingface.co/spaces/gaia-benchmark/leaderboard", True),
         ("https://hub.example/datasets/x/gaia%2Dvalidation/raw/main/a.json", True),
         ("https://arxiv.org/abs/2311.12983", True),
+        ("https://hub.example/datasets/gaia%252Dbenchmark/GAIA", True),
         ("https://en.wikipedia.org/wiki/Gaia_(spacecraft)", False),
         ("https://en.wikipedia.org/wiki/Gaia", False),
     ],
@@ -63,8 +64,10 @@ def test_the_committed_list_of_copies(url: str, barred: bool) -> None:
     listed = yaml.safe_load(file.read_text())["contamination"]
     guard = ContaminationGuard(ContaminationConfig.model_validate(listed), "")
     assert guard.bars_address(url) is barred
-    assert guard.bars_text("From the GAIA benchmark: question 12")
+    assert guard.bars_text("All GAIA benchmark questions with their answers")
     assert not guard.bars_text("Gaia is a space observatory; its benchmark stars are listed below.")
+    assert not guard.bars_text("The Gaia benchmark stars were observed again in 2015.")
+    assert guard.bars_text("GAIA: a benchmark for General AI Assistants")
 
 
 def test_unknown_keys_are_refused() -> None:
