@@ -73,6 +73,24 @@ async def test_the_last_step_is_shown_whole_whatever_the_selector_says() -> None
     assert (await memory.context()).selected == (0,), "nothing of an obsolete branch"
 
 
+async def test_a_revised_outcome_moves_a_memory_to_its_section() -> None:
+    memory = built("unweighted", show_last_step=False)
+    await memory.record(Step("", None, act("first line\nsecond line")))
+    assert titles(await memory.context())["Memories"] == [1]
+    memory.revise(1, FAILURE)
+    context = await memory.context()
+    assert titles(context)["Failure warnings"] == [1] and "second line" not in context.text
+    memory.revise(1, SUCCESS)
+    assert "second line" in (await memory.context()).text
+
+
+async def test_a_failure_warning_is_one_short_line() -> None:
+    memory = built("unweighted", show_last_step=False)
+    await memory.record(Step("", None, act("\n \n" + "e" * 5000 + "\nmore", FAILURE)))
+    (warning,) = parse((await memory.context()).text)[-1].items
+    assert warning.content == "e" * 200
+
+
 @pytest.mark.parametrize("name", TREES)
 async def test_an_action_that_ends_its_task_is_shown_all_the_same(name: str) -> None:
     """The agent completed the task before it saw what the action brought."""

@@ -297,6 +297,21 @@ async def test_the_lexical_selector_weighs_relevance_with_scores() -> None:
     assert (await LexicalSelector(True, 1).select(request(*same, other))).ids == (1,)
 
 
+async def test_the_lexical_weight_is_the_mean_of_u_and_priority_and_u_alone_for_a_global() -> None:
+    """The same words everywhere, so that the weights alone rank."""
+    many = (
+        candidate(1, "the year", score=0.9, priority=0.1),  # mean 0.50
+        candidate(2, "the year", score=0.5, priority=0.7),  # mean 0.60
+        candidate(3, "the year", score=0.55, priority=None),
+        candidate(4, "the year", score=0.9, priority=-0.3),  # a priority below 0 counts as 0: 0.45
+        candidate(5, "the year", score=0.47, priority=None),
+    )
+    done = await LexicalSelector(scores=True, top_k=9).select(request(*many))
+    assert done.ids == (2, 3, 1, 5, 4)
+    done = await LexicalSelector(scores=False, top_k=9).select(request(*many))
+    assert done.ids == (5, 4, 3, 2, 1)
+
+
 async def test_relevance_is_that_to_the_active_task() -> None:
     year, author = candidate(1, "the year 1912"), candidate(2, "wrote it: Ana")
     assert (await LexicalSelector(True, 8).select(request(year, author))).ids == (1,)

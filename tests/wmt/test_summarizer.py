@@ -116,6 +116,19 @@ async def test_a_step_that_exceeds_the_window_is_shortened(window: int) -> None:
     assert window - 400 - 200 < used, "the window is used"
 
 
+async def test_a_success_is_kept_before_a_later_failure() -> None:
+    model = Replies(context_window=1200)
+    memory = preset("wmt").build(model)
+    memory.start("q")
+    await memory.record(Step("", TaskOperation("open", goal="g"), action("first " * 100)))
+    for _ in range(9):
+        await memory.record(Step("", None, action("error " * 100, Outcome.FAILURE)))
+    await memory.record(Step("", TaskOperation("complete", result="1")))
+    steps = parse(model.requests[0].messages[1].content)[-1].items
+    assert 1 < len(steps) < 10 and steps[0].id == 2
+    assert [step.id for step in steps][1:] == list(range(12 - len(steps) + 1, 12))
+
+
 async def test_a_long_step_leaves_room_for_the_others() -> None:
     model = Replies(context_window=1200)
     memory = await folded(model, "early", "page " * 5000, "page\n" * 5000, "late")
@@ -124,6 +137,14 @@ async def test_a_long_step_leaves_room_for_the_others() -> None:
     assert [len(step.content) > 500 for step in steps] == [False, True, True, False]
     (event,) = (event for event in memory.events if event.kind == "folded")
     assert event.detail["cut"] == 2
+
+
+async def test_two_steps_over_half_of_the_window_are_both_shown() -> None:
+    model = Replies(context_window=1200)
+    await folded(model, "page " * 270, "leaf " * 270)
+    steps = parse(model.requests[0].messages[1].content)[-1].items
+    assert [step.id for step in steps] == [2, 3]
+    assert all(step.content.endswith(" ...") for step in steps)
 
 
 async def test_arguments_too_long_for_the_window_drop_the_step() -> None:
