@@ -75,11 +75,15 @@ def wilson(correct: int, runs: int) -> Interval:
 def accuracy_interval(scores: pd.DataFrame) -> Interval:
     """Interval of the accuracy of one cell: Wilson with one seed, clustered bootstrap with more.
 
-    `scores` has the columns task_id, seed and score.
+    `scores` has the columns task_id, seed and score. Where every run was right, or every run
+    wrong, resampling shows no spread: then it is Wilson of the questions.
     """
     if scores["seed"].nunique() <= 1:
         return wilson(int((scores["score"] == 1.0).sum()), len(scores))
-    return bootstrap_mean(scores.groupby("task_id")["score"].mean().to_numpy(dtype=float))
+    by_question = scores.groupby("task_id")["score"].mean().to_numpy(dtype=float)
+    if by_question.min() == by_question.max() and by_question[0] in (0.0, 1.0):
+        return wilson(int(by_question.sum()), len(by_question))
+    return bootstrap_mean(by_question)
 
 
 def paired_accuracy(first: pd.DataFrame, second: pd.DataFrame) -> Paired | None:
@@ -143,12 +147,15 @@ def bootstrap_difference(first: Floats, second: Floats) -> tuple[float, Interval
     """Mean paired difference, its interval and a two-sided p, resampling pairs.
 
     The p is twice the smaller share of the bootstrap distribution on either side of zero, with
-    one added to numerator and denominator so that it is never zero.
+    one added to numerator and denominator so that it is never zero. Resampling few pairs cannot
+    show how they vary, so the p is never below what flipping signs allows: 2 / 2^k with k pairs
+    that differ, as in the exact McNemar test where all of them point one way.
     """
     difference = first - second
     spread = _resamples(len(difference)) @ difference / len(difference)
     below, above = int((spread <= 0).sum()), int((spread >= 0).sum())
-    p = min(1.0, 2 * (min(below, above) + 1) / (RESAMPLES + 1))
+    least = 2.0 ** (1 - int(np.count_nonzero(difference)))
+    p = min(1.0, max(least, 2 * (min(below, above) + 1) / (RESAMPLES + 1)))
     return float(difference.mean()), _percentiles(spread), p
 
 

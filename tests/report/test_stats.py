@@ -100,6 +100,25 @@ def test_bootstrap_p_is_small_for_a_clear_difference_and_never_zero() -> None:
     assert stats.bootstrap_difference(zeros, zeros)[2] == 1.0
 
 
+@pytest.mark.parametrize("pairs", [1, 2, 4, 6])
+def test_few_pairs_are_never_beyond_what_flipping_signs_allows(pairs: int) -> None:
+    # All point one way: resampling alone would call even a single pair beyond noise.
+    exact = mcnemar([[0, pairs], [0, 0]], exact=True).pvalue
+    values = np.array([1.0] * pairs)
+    assert stats.bootstrap_difference(values, np.zeros(pairs))[2] == pytest.approx(exact)
+    tokens = stats.paired_tokens(rows([0] * pairs, [50] * pairs), rows([0] * pairs, [90] * pairs))
+    assert tokens is not None
+    assert tokens.p == pytest.approx(exact)
+    padded = np.array([1.0] * pairs + [0.0] * 4)
+    assert stats.bootstrap_difference(padded, np.zeros(pairs + 4))[2] >= exact
+
+
+def test_seeds_that_are_all_right_leave_wilson_of_the_questions() -> None:
+    for score in (0.0, 1.0):
+        three = pd.concat([rows([score] * 20, seed=seed) for seed in range(3)])
+        assert stats.accuracy_interval(three) == stats.wilson(20 * int(score), 20)
+
+
 def test_token_differences_are_paired() -> None:
     change = stats.paired_tokens(rows([0] * 3, [50, 100, 150]), rows([0] * 3, [100, 200, 300]))
     assert change is not None
