@@ -79,22 +79,23 @@ class ServedModelConfig(BaseModel):
         if server is None:
             raise ServerError(f"model={self.name}: set model.base_url")
         async with server.running(log_dir) as running:
-            said = await asyncio.to_thread(
-                probe, running.base_urls[0], model=running.info.model, key=self._key()
-            )
-            window = self.context_window or said.context_window
-            if window is None:
-                raise ServerError(
-                    f"{running.base_urls[0]} does not say how long its context window is: "
-                    "set model.context_window"
+            windows = [] if self.context_window is None else [self.context_window]
+            for url in running.base_urls:
+                said = await asyncio.to_thread(
+                    probe, url, model=running.info.model, key=self._key()
                 )
-            if said.context_window is not None:
-                window = min(window, said.context_window)
+                if said.context_window is not None:
+                    windows.append(said.context_window)
+                elif self.context_window is None:
+                    raise ServerError(
+                        f"{url} does not say how long its context window is: "
+                        "set model.context_window"
+                    )
             chat = OpenAIChat(
                 self.name,
                 running.base_urls,
                 self._client_settings(running.info.model),
-                context_window=window,
+                context_window=min(windows),
                 api_key=self._key() or "none",
                 tokenizer=self.tokenizer,
                 revive=running.revive,

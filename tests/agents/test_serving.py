@@ -99,6 +99,13 @@ async def test_servers_of_different_models_are_refused(tmp_path: Path) -> None:
                 pass
 
 
+async def test_of_several_servers_the_smallest_window_counts(tmp_path: Path) -> None:
+    async with loopback(vllm) as wide, loopback(llama_cpp) as narrow:
+        urls = [wide.base_url, narrow.base_url]
+        async with ServedModelConfig(name="m", base_url=urls).open(tmp_path) as opened:
+            assert opened.chat.context_window == 700
+
+
 async def test_a_server_that_does_not_say_its_window(tmp_path: Path) -> None:
     def silent(path: str, body: Any) -> Answer:
         return Answer({"data": [{"id": "m"}]}) if path == "/v1/models" else not_found()
