@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from scripts.report.cells import CellStat
     from scripts.report.load import Results
-    from scripts.report.poisoning import PoisonCell
+    from scripts.report.poison_cells import PoisonCell
     from scripts.report.replay import StepView
 
 Lines = list[dict[str, Any]]
@@ -63,7 +63,7 @@ class Material:
     @cached_property
     def poisoning(self) -> list[PoisonCell]:
         """Cells of the poisoning study."""
-        from scripts.report.poisoning import poison_cells
+        from scripts.report.poison_cells import poison_cells
 
         return poison_cells(self.results)
 
@@ -199,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from matplotlib import pyplot as plt
 
     from scripts.report.load import ResultsError, load_results
-    from scripts.report.style import save, use_style
+    from scripts.report.style import project_style, save
 
     wanted = options.only.split(",") if options.only else list(FIGURES)
     unknown = [name for name in wanted if name not in FIGURES]
@@ -214,18 +214,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ResultsError as error:
         print(error, file=sys.stderr)
         return 2
-    use_style()
-    for name in wanted:
-        try:
-            figure = FIGURES[name](material)
-        except ResultsError as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            return 2
-        if figure is None:
-            print(f"{name}: these results hold nothing for it")
-            continue
-        print(f"{name}: {', '.join(str(path) for path in save(figure, options.out, name))}")
-        plt.close(figure)
+    with project_style():
+        for name in wanted:
+            try:
+                figure = FIGURES[name](material)
+            except ResultsError as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                return 2
+            if figure is None:
+                print(f"{name}: these results hold nothing for it")
+                continue
+            print(f"{name}: {', '.join(str(path) for path in save(figure, options.out, name))}")
+            plt.close(figure)
     return 0
 
 

@@ -34,7 +34,7 @@ _LINE_CHARS = 40
 def draw(tree: MemoryTree, path: Path, params: RetentionParams | None = None) -> None:
     """Draw the current question's tree and the global memories into the file `path`, whose suffix
     chooses the format. With `params` tasks show U. ImportError without matplotlib."""
-    from matplotlib import rc_context
+    from matplotlib import style
     from matplotlib.figure import Figure
 
     places = _layout(tree)
@@ -42,8 +42,9 @@ def draw(tree: MemoryTree, path: Path, params: RetentionParams | None = None) ->
     rows = 1 + max(row for _, row in places.values())
     width = columns * _WIDTH + (columns - 1) * _GAP_X + 2 * _MARGIN
     height = rows * (_HEIGHT + _GAP_Y) - _GAP_Y + 2 * _MARGIN
-    # The salt and the missing date make the same tree the same bytes.
-    with rc_context({"svg.hashsalt": "wmt", "svg.fonttype": "none"}):
+    # The default style, whatever the caller's is; the salt and the missing date make the same tree
+    # the same bytes.
+    with style.context(["default", {"svg.hashsalt": "wmt", "svg.fonttype": "none"}]):
         figure = Figure(figsize=(width, height))
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_xlim(0, width)

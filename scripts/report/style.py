@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,12 @@ _OTHERS = (
 )
 
 
-def use_style() -> None:
-    """Draw without a display, in the project's style."""
+@contextmanager
+def project_style() -> Iterator[None]:
+    """Draw without a display, in the project's style; what was set before comes back."""
     mpl.use("Agg")
-    mpl.style.use(STYLE)
+    with mpl.style.context(STYLE):
+        yield
 
 
 def look(memory: str, memories: Sequence[str]) -> Look:

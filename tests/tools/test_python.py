@@ -145,10 +145,19 @@ async def test_files_of_the_machine_are_out_of_reach(tmp_path: Path) -> None:
     secret.write_text("hunter2")
     places = [secret, ROOT / "pyproject.toml", ROOT / "agents", "/etc/passwd"]
     places += ["/etc/shadow", "/tmp", "/var", "/sys", "/home", "/root/.bashrc", "/proc/1/root"]
+    # A folder above the interpreter's own is there, with nothing in it but the way to it.
     code = f"""
-import os
+import os, sys
+python = [os.path.realpath(p).split("/") for p in (sys.prefix, sys.base_prefix, sys.executable)]
+python += [p.split("/") for p in (sys.prefix, sys.base_prefix, sys.executable)]
+def names(place):
+    depth = len(place.split("/"))
+    way = {{p[depth] for p in python if p[:depth] == place.split("/") and len(p) > depth}}
+    return set(os.listdir(place)) - way
 for place in {[str(place) for place in places]!r}:
     try:
+        if os.path.isdir(place) and not names(place):
+            continue
         os.listdir(place) if os.path.isdir(place) else open(place).read()
     except OSError:
         continue
