@@ -64,7 +64,7 @@ def judge_path(path: Path) -> list[Verdict]:
     from scripts.report.judge import judge_benchmark, judge_poisoning, judge_rows
     from scripts.report.load import load_results
     from scripts.report.marks import table_marks
-    from scripts.report.poisoning import poison_arms, poison_cells, poison_frame
+    from scripts.report.poison_cells import poison_arms, poison_cells, poison_frame
 
     if path.suffix == ".csv":
         if "metric" in reference.heads(path):

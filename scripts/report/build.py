@@ -8,7 +8,8 @@ from scripts.report.companion import companion_tables
 from scripts.report.layout import Table
 from scripts.report.load import Results
 from scripts.report.marks import table_marks, with_marks
-from scripts.report.poisoning import poison_cells, poison_frame, poisoning_tables
+from scripts.report.poison_cells import poison_cells, poison_frame
+from scripts.report.poisoning import poisoning_tables
 from scripts.report.prose import prose_table, totals_table
 from scripts.report.repeat import length_table, noise_table
 

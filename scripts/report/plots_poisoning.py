@@ -9,7 +9,7 @@ from matplotlib.patheffects import withStroke
 
 from scripts.report import names, reference
 from scripts.report.marks import kind
-from scripts.report.poisoning import PUBLISHED, SHOWN, PoisonCell
+from scripts.report.poison_cells import PUBLISHED, SHOWN, PoisonCell
 from scripts.report.style import footnote, grid_of, look
 
 _SHORT = {"linear": "Linear", "a1": "A1", "a2": "A2", "a3": "A3", "wmt": "WMT"}

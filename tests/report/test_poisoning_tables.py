@@ -15,14 +15,8 @@ from scripts import figures, tables
 from scripts.report.judge import judge_poisoning
 from scripts.report.layout import Table
 from scripts.report.load import load_results
-from scripts.report.poisoning import (
-    PoisonCell,
-    _merge,
-    poison_arms,
-    poison_cells,
-    poisoning_tables,
-    table4,
-)
+from scripts.report.poison_cells import PoisonCell, _merge, poison_arms, poison_cells
+from scripts.report.poisoning import poisoning_tables, table4
 from scripts.report.reference import POISONING_CSV, published_poisoning, read_poisoning
 
 OURS = {
