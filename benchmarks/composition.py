@@ -194,7 +194,10 @@ def _class_of(config: Any) -> type[BaseModel] | None:
     target = config.get("_target_") if isinstance(config, dict) else None
     if not isinstance(target, str):
         return None
-    kind = get_class(target)
+    try:
+        kind = get_class(target)
+    except ImportError:  # instantiating it says so
+        return None
     return kind if issubclass(kind, BaseModel) else None
 
 
