@@ -44,7 +44,7 @@ clean:
 .venv/made:
 	@test -n "$(PYTHON)" || { echo "needs Python 3.11, 3.12 or 3.13 with venv on the PATH \
 	(on Debian: python3-venv), or make PYTHON=/path/to/python" >&2; exit 2; }
-	$(PYTHON) -m venv --clear .venv
+	$(PYTHON) -m venv .venv
 	@touch $@
 
 # Each stamp is a set of extras, installed again only when the lock file or pyproject.toml changes.

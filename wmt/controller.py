@@ -152,8 +152,8 @@ class MemoryController:
         return node.id
 
     def supersede(self, node_id: int, by: int | None, reason: str) -> None:
-        """An explicit event that makes a task or a single node obsolete, whatever its score
-        (section 2.5)."""
+        """An explicit event that makes a task or a single node of the pool obsolete, whatever its
+        score (section 2.5). What a folded branch holds is frozen until it is reopened."""
         tree = self.tree
         node = tree.nodes.get(node_id)
         if node is None:
@@ -162,6 +162,8 @@ class MemoryController:
             raise Refused(f"{node_id} is on the active path and cannot be superseded.")
         if node.lifecycle is Lifecycle.OBSOLETE:
             raise Refused(f"{node_id} is already obsolete.")
+        if tree.stand_in(node_id) != node_id:
+            raise Refused(f"{node_id} is inside a folded or obsolete branch and cannot change.")
         after = {"lifecycle": Lifecycle.OBSOLETE}
         tree.commit("superseded", node_id, after, {"by": by, "reason": reason})
 

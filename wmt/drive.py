@@ -16,8 +16,9 @@ B is null, folds use the extractive summary. After each step one JSON line is pr
     {"nodes": {id: {"kind", "parent", "lifecycle", "u", "m", "in_pool"}},
      "branches": {task id: {"U", "F", "O"}}, "refused": [operations]}
 
-`refused` holds the task operation if it was not allowed; an id that may not be superseded is
-ignored, as is one that may not be selected. A line that cannot be read ends it with exit code 2.
+`refused` holds the task operation if it was not allowed; an id outside the pool is ignored, be it
+to select (the pool of the context) or to supersede (the pool after the operation and the fold). A
+line that cannot be read ends it with exit code 2.
 """
 
 from __future__ import annotations

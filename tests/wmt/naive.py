@@ -169,8 +169,7 @@ class Naive:
                 self.close(done)
                 self.active = self.nodes[done].parent or 0
         for i in line.get("supersede", []):
-            known = 0 < i < len(self.nodes) and self.name not in FLAT
-            if known and i not in self.path() and self.nodes[i].lifecycle != "obsolete":
+            if i in self.pool() and i not in self.path() and self.name not in FLAT:
                 self.nodes[i].lifecycle = "obsolete"
         self.evaluate()
         return {"refused": refused}

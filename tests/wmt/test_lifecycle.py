@@ -231,6 +231,17 @@ async def test_supersession(name: str) -> None:
     assert memory.supersede(1) is None and memory.pool() == (0,)
 
 
+async def test_what_a_folded_branch_holds_is_superseded_only_once_it_is_reopened() -> None:
+    memory = start()
+    await do(memory, open_task(), act())
+    await do(memory, TaskOperation("complete"))
+    assert memory.pool() == (0, 1)
+    assert memory.supersede(2) is not None
+    assert memory.node(2).lifecycle is Lifecycle.ACTIVE
+    await do(memory, resume(1))
+    assert memory.supersede(2) is None
+
+
 async def test_flat_memories_keep_what_is_superseded() -> None:
     for name in ("linear", "none", "window", "running_summary"):
         memory = start(name)
