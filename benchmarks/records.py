@@ -44,7 +44,7 @@ class Counters(BaseModel):
     supersessions: int = 0
     """Tasks or nodes made obsolete by an explicit event."""
     selector_calls: int = 0
-    """Selections that a model was asked for."""
+    """Model calls of the selector, retries included."""
     selector_retries: int = 0
     """Selections asked for once more, since the first reply could not be read."""
     selector_fallbacks: int = 0

@@ -12,7 +12,7 @@ from hydra import compose as hydra_compose
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.errors import HydraException
+from hydra.errors import HydraException, MissingConfigException
 from omegaconf import DictConfig, OmegaConf
 
 from agents.serving.base import ServerError
@@ -77,6 +77,12 @@ def by_hydra(arguments: Sequence[str], job: Callable[[list[str]], int]) -> int:
     os.environ["HYDRA_FULL_ERROR"] = "1"  # exceptions come here instead of being printed by Hydra
     try:
         hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="config")(task)()
+    except MissingConfigException as error:
+        if "submitit" in str(error):
+            raise SetupError(
+                "hydra/launcher=slurm needs submitit: pip install -e '.[slurm]'"
+            ) from None
+        raise
     except (CellFailed, HydraException) as error:
         print("\n".join(failed) or error, file=sys.stderr)
         return 1

@@ -103,7 +103,9 @@ def main(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folder", type=Path, help="results, or a folder below it")
-    parser.add_argument("--once", action="store_true", help="print one table and exit")
+    parser.add_argument(
+        "--once", action="store_true", help="print one table and exit, as without a terminal"
+    )
     parser.add_argument("--every", type=float, default=5.0, help="seconds between two looks")
     options = parser.parse_args(arguments)
     console = Console()
@@ -114,7 +116,7 @@ def main(arguments: list[str]) -> int:
             f"{options.folder}: no cells here (a cell begins with its cell.yaml)", file=sys.stderr
         )
         return 2
-    if options.once:
+    if options.once or not console.is_terminal:
         console.print(build(read_all(options.folder), time.time()))
         return 0
     with Live(console=console, auto_refresh=False) as live:

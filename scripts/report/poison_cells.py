@@ -61,6 +61,8 @@ class PoisonCell:
     marks: tuple[str, ...]
     check: tuple[int, int] | None = None
     """Attack check: poisoned entries tried alone, and those of them that gave the answer."""
+    taken: int | None = None
+    """Memories that a lexical selector takes beside the active path; None for any other."""
 
     def mean(self, metric: str) -> float | None:
         """Mean over scenarios, None where no scenario has a value."""
@@ -169,6 +171,7 @@ def _merge(
         pooled=pooled,
         marks=marks,
         check=(sum(c.n for c in checks), sum(c.moved for c in checks)) if checks else None,
+        taken=parts[0].top_k,
     )
 
 

@@ -87,9 +87,25 @@ def table4(cells: Sequence[PoisonCell]) -> Table:
         "with), or the answer was a poisoned value (answers). IP is 0 by construction where "
         "branches fold: read it with the share of summaries that carry poison. Tokens are those "
         "of the constructed context; latency is of memory operations, without model calls. The "
-        f"paper does not say which model it used. {reference.SOURCE_LEGEND}"
+        f"paper does not say which model it used. {_selector(cells)}{reference.SOURCE_LEGEND}"
     )
     return _table("table4", "Table 4: memory poisoning", caption, panels, records, cells)
+
+
+def _selector(cells: Sequence[PoisonCell]) -> str:
+    """What a lexical selector took: a choice that PRR, BR, AF and tokens hang on."""
+    taken = [
+        f"{cell.taken} ({names.show_memory(cell.memory)} [{cell.label}])"
+        for cell in cells
+        if cell.taken is not None
+    ]
+    if not taken:
+        return ""
+    return (
+        f"Memories that the lexical selector took beside the active path: {', '.join(taken)}; two "
+        "is calculated from the published PRR, AF and number of poisoned entries, so that these "
+        "come out near the published ones in size confirms nothing. "
+    )
 
 
 def _marks_line(memories: Sequence[str], members: Mapping[str, PoisonCell]) -> Line:

@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from hydra.errors import MissingConfigException
 
+from benchmarks import sweep
 from benchmarks.composition import compose
 from benchmarks.errors import SetupError
 from benchmarks.sweep import combinations
@@ -171,3 +173,12 @@ def test_the_papers_grid_has_its_42_cells() -> None:
     assert len({tuple(job) for job in jobs}) == 42
     folders = {compose(job).cells[0].folder for job in jobs[::8]}  # all of them in tests/slurm
     assert len(folders) == len(jobs[::8])
+
+
+def test_a_launcher_without_its_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_submitit(**_: object) -> object:
+        raise MissingConfigException("Could not load 'hydra/launcher/submitit_slurm'")
+
+    monkeypatch.setattr(sweep.hydra, "main", no_submitit)
+    with pytest.raises(SetupError, match=r"pip install -e '\.\[slurm\]'"):
+        sweep.by_hydra(["model=simulated", "dataset=archive"], lambda _: 0)

@@ -152,3 +152,10 @@ def test_a_small_replay_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "PRR" in (out / "poisoning.svg").read_text()
     assert "Red, double border" in (out / "tree.svg").read_text()
     assert "retention: these results hold nothing for it" in capsys.readouterr().out
+
+
+def test_the_number_of_memories_selected_stands_with_table_4() -> None:
+    lexical = cell("wmt", {"PRR": 0.1}, taken=2)
+    tables = poisoning_tables([cell("linear", {"PRR": 0.2}), lexical])
+    assert "beside the active path: 2 (Full WMT [main])" in tables[0].caption
+    assert "lexical" not in poisoning_tables([cell("linear", {"PRR": 0.2})])[0].caption
