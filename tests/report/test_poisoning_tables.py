@@ -123,6 +123,7 @@ def test_seeds_are_one_cell_whose_scenarios_are_means() -> None:
                 crashed=["s3"],
                 unreadable=1,
                 check=None,
+                top_k=2,
             ),
         )
 

@@ -213,7 +213,7 @@ def test_what_cannot_be_read_is_said_and_stays_missing(
     cell_on_disk(base / "wmt" / "seed0", 1, ["answered"])
     (base / "none" / "seed0" / file).write_text(content)
     assert str(read_state(base / "none" / "seed0")) == f"damaged: {said}"
-    assert status.main([str(tmp_path), "--once"]) == 0
+    assert status.main([str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert f"damaged: {said}" in shown and "1 done" in shown
     memories = "memory=none,wmt"
