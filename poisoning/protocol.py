@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Sequence
-from dataclasses import asdict
 from typing import Any, TypeVar
 
 from agents.ledger import Meter
-from agents.trace import CallRecord, ContextRecord, Status
+from agents.trace import CallRecord, Status, context_record, event_record
 from poisoning import asking
 from poisoning.lines import (
     CompleteLine,
@@ -172,7 +171,7 @@ class Replay:
     def _new_events(self) -> list[dict[str, Any]]:
         events = self._memory.events[self._seen_events :]
         self._seen_events += len(events)
-        return [asdict(event) for event in events]
+        return [event_record(event) for event in events]
 
 
 def action(entry: Entry) -> Action:
@@ -183,19 +182,6 @@ def action(entry: Entry) -> Action:
         observation=entry.text,
         outcome=Outcome(entry.outcome),
         provenance={"entry": entry.id, "poisoned": entry.poisoned, "attack": entry.attack},
-    )
-
-
-def context_record(context: WorkingContext) -> ContextRecord:
-    """A context's ids and token counts."""
-    return ContextRecord(
-        selected=list(context.selected),
-        pool=list(context.pool),
-        active_path=list(context.active_path),
-        cut=list(context.cut),
-        selected_tokens=context.selected_tokens,
-        pool_tokens=context.pool_tokens,
-        selection=asdict(context.selection),
     )
 
 

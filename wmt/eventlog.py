@@ -10,26 +10,13 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 from wmt.events import Event, EventKind
 from wmt.nodejson import encoded, node_to_json
 from wmt.nodes import Lifecycle, MemoryNode, Outcome
 
-_KINDS: tuple[EventKind, ...] = (
-    "started",
-    "created",
-    "scored",
-    "missed",
-    "selected",
-    "completed",
-    "folded",
-    "suppressed",
-    "superseded",
-    "reopened",
-    "activated",
-    "promoted",
-)
+_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 _CODE = {kind: code for code, kind in enumerate(_KINDS)}
 _MISSED, _SELECTED = _CODE["missed"], _CODE["selected"]
 
