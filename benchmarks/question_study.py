@@ -104,6 +104,7 @@ class QuestionStudy:
 
     async def run(self, item_id: str, cell: CellContext) -> ItemResult:
         """One question with a fresh memory: the episode, its score, its row and its trace."""
+        self._check_window(cell.chat.context_window)
         task = self._tasks[item_id]
         meter = Meter(cell.chat)
         memory = cell.memory.build(meter)
@@ -136,6 +137,15 @@ class QuestionStudy:
             error=episode.error,
         )
         return ItemResult(row, trace_lines(row, task, episode, memory.events))
+
+    def _check_window(self, window: int) -> None:
+        """A window that a reply alone would fill is a mistake, not `context_limit` for all."""
+        reply = self._agent.max_new_tokens
+        if reply + self._agent.context_margin >= window:
+            raise SetupError(
+                f"agent.max_new_tokens={reply}: leaves nothing of the model's window of {window} "
+                "tokens for a prompt; lower it (agent=small is made for small models)"
+            )
 
     def after_cell(self, folder: Path, rows: Sequence[RowBase]) -> None:
         """Let the benchmark write what it has to (GAIA: a submission file)."""

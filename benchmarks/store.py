@@ -109,14 +109,17 @@ class CellStore:
         self._lock = lock
 
     def check_owner(self, cell: dict[str, Any]) -> None:
-        """Raise `SetupError` if the folder holds another configuration; changes nothing."""
-        path = self.folder / CELL
-        if not path.exists():
-            if (self.folder / ROWS).exists():
+        """Raise `SetupError` if the folder holds rows of another configuration; changes nothing.
+
+        A cell that ended before its first row, as when its server did not start, binds nobody.
+        """
+        rows = self.folder / ROWS
+        if not (self.folder / CELL).exists():
+            if rows.exists():
                 raise SetupError(f"{self.folder}: has {ROWS} but no {CELL}; choose another label=")
             return
         differing = differences(read_cell(self.folder)["config"], cell["config"])
-        if not differing:
+        if not differing or not (rows.exists() and rows.stat().st_size):
             return
         raise SetupError(
             f"{self.folder}: written under another configuration: {'; '.join(differing)}. "

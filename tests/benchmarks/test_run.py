@@ -283,3 +283,15 @@ def test_a_folder_of_another_configuration_is_refused_before_any_cell_starts(
     assert "agent.max_steps: " in line and " there, 3 now" in line and "label=" in line
     assert len(find_cells(tmp_path)) == 1
     assert run.main([*common, cells, "agent.max_steps=3", "label=short"]) == 0
+
+
+def test_a_window_that_the_reply_alone_would_fill_is_refused_and_binds_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = [*SMALL, "memory=linear", "dataset.limit=1", f"results_dir={tmp_path}"]
+    assert run.main([*common, "model.context_window=4096"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("agent.max_new_tokens=4000: ") and "4096" in line
+    (cell,) = find_cells(tmp_path)
+    assert read_rows(cell, Row) == []
+    assert run.main(common) == 0, "no row was written, so another configuration may take the folder"
