@@ -89,9 +89,11 @@ async def test_a_server_that_dies_leaves_no_child(tmp_path: Path) -> None:
 async def test_the_server_ends_when_we_are_killed(tmp_path: Path, number: int) -> None:
     ours = textwrap.dedent(
         f"""
-        import asyncio, os, sys
+        import asyncio, os, signal, sys
         from pathlib import Path
         from agents.serving.process import GuardedProcess
+        if {int(number)} != signal.SIGKILL:
+            signal.signal({int(number)}, signal.SIG_DFL)  # ignored where the tests run under nohup
         async def main():
             await GuardedProcess.start(
                 [sys.executable, "-c", {PARENT.format(extra="")!r}],
