@@ -23,7 +23,6 @@ from scripts.report.layout import (
 )
 from scripts.report.marks import legend
 from scripts.report.stats import (
-    Interval,
     Paired,
     TokenDifference,
     accuracy_interval,
@@ -327,11 +326,6 @@ def runs_table(rows: pd.DataFrame, cells: Sequence[CellStat]) -> Table:
     panel = Panel(("Memory", "Steps", *plain.values()), tuple(lines))
     title = "Companion: steps, limits and counters"
     return _table("companion_runs", title, caption, panel, records, marks)
-
-
-def interval_text(interval: Interval, digits: int = 1) -> str:
-    """An interval of shares, in percent."""
-    return f"{100 * interval.low:.{digits}f} to {100 * interval.high:.{digits}f}"
 
 
 def _table(

@@ -1,8 +1,7 @@
-"""Prompt templates of the memory's own model calls, and their hash for the result rows."""
+"""Prompt templates of the memory's own model calls."""
 
 from __future__ import annotations
 
-import hashlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,3 @@ def _environment() -> Environment:
 def render(template: str, **values: Any) -> str:
     """A template filled in; an undefined name raises `jinja2.UndefinedError`."""
     return _environment().get_template(template).render(values)
-
-
-def template_hash() -> str:
-    """A hash over all templates of this folder: two runs with the same one saw the same prompts."""
-    digest = hashlib.sha256()
-    for path in sorted(_FOLDER.glob("*.j2")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
