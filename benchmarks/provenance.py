@@ -9,7 +9,14 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PROMPTS = ("wmt/**/*.j2", "wmt/prompts*.py", "wmt/prompts/*", "agents/**/*.j2", "poisoning/**/*.j2")
+PROMPTS = (
+    "wmt/**/*.j2",
+    # Closing lines and retries stand beside the code that sends them.
+    "wmt/llm_selector.py",
+    "wmt/summarizer.py",
+    "agents/**/*.j2",
+    "poisoning/**/*.j2",
+)
 
 
 @dataclass(frozen=True)

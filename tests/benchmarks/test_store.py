@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agents.models.base import OpenModel, ServerInfo
 from benchmarks.errors import SetupError
-from benchmarks.provenance import prompt_hash
+from benchmarks.provenance import PROMPTS, ROOT, prompt_hash
 from benchmarks.records import Row
 from benchmarks.runner import describe, key
 from benchmarks.store import (
@@ -230,3 +230,8 @@ def test_rows_that_cannot_be_read_are_one_line(tmp_path: Path) -> None:
     (tmp_path / ROWS).mkdir()
     with pytest.raises(SetupError, match="cannot be written: Is a directory"):
         opened(tmp_path)
+
+
+def test_the_prompt_hash_covers_every_pattern_it_names() -> None:
+    for pattern in PROMPTS:
+        assert list(ROOT.glob(pattern)), pattern
